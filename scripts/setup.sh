@@ -1,0 +1,67 @@
+# Sourced by quickstart.sh and test.sh: the steps from a bare Debian 12 machine to a built plugin. Each looks first and
+# does only what is missing, so that a second run takes seconds. Works as root and as a user with sudo.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly BUILD=build/release
+readonly PYTHON=.venv/bin/python
+export CCACHE_BASEDIR=$PWD
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+
+# libabsl, libprotobuf and LLVM are linked statically; Open MPI and UCX only into modules that are loaded on demand.
+DEBIAN_PACKAGES=(
+  g++ cmake ninja-build mold ccache git
+  llvm-19-dev clang-19 libclang-rt-19-dev clang-tidy-19 clang-format-19
+  libabsl-dev libprotobuf-dev protobuf-compiler libtbb-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libhwloc-dev libopenmpi-dev openmpi-bin libucx-dev libdnnl-dev libhwy-dev zlib1g-dev libzstd-dev
+  python3 python3-dev python3-venv iproute2 universal-ctags
+)
+
+say() { printf '\033[1m== %s\033[0m (%ds)\n' "$*" "$SECONDS"; }
+
+install_debian_packages() {
+  local missing=() package sudo=
+  for package in "${DEBIAN_PACKAGES[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "installing Debian packages: ${missing[*]}"
+  [ "$(id -u)" = 0 ] || sudo=sudo
+  $sudo apt-get update -q
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# The stamp is the list that .venv was made from: a changed requirements.txt is installed again.
+make_venv() {
+  local stamp=.venv/requirements.txt
+  cmp -s requirements.txt $stamp && return 0
+  say "installing Python packages into .venv"
+  [ -x $PYTHON ] || python3 -m venv .venv
+  $PYTHON -m pip install -q -r requirements.txt
+  cp requirements.txt $stamp
+}
+
+# The PJRT C API's headers, from a package of the registry: no copy of them is in this tree. plugin/api includes
+# them from here.
+fetch_pjrt_headers() {
+  local name=pypjrt-0.1.1
+  [ -d build/$name/vendor ] && return 0
+  say "fetching the PJRT headers ($name)"
+  mkdir -p build
+  $PYTHON -m pip download -q --no-deps --no-binary pypjrt -d build pypjrt==0.1.1
+  tar -xzf build/$name.tar.gz -C build
+}
+
+# One build directory for the wheel and the tests: pip configures and builds it first, the tests add their binaries.
+build_plugin() {
+  say "building Shoal"
+  cmake --preset release >/dev/null
+  cmake --build $BUILD "$@"
+  say "installing the plugin into .venv"
+  $PYTHON -m pip install -q --no-build-isolation --no-deps .
+}
+
+set_up() {
+  install_debian_packages
+  make_venv
+  fetch_pjrt_headers
+}
