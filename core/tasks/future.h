@@ -1,9 +1,11 @@
-// Future and Promise: the one way in which results come back up. A future tells that something has ended, and how.
+// Future and Promise: the one way in which results come back up. A future tells that something has ended, and
+// how.
 //
-// The data itself lies in buffers that both sides know; the future carries only an absl::Status. Copies share the
-// state. All calls are thread-safe. A callback given to Then runs once, on the thread that sets the promise (or at
-// once, on the caller's, if the future is ready already); it must not block and must not throw. A promise that
-// is dropped without being set gives an Internal error, so nobody waits for ever on a bug.
+// The data itself lies in buffers that both sides know; the future carries only an absl::Status. Copies share
+// the state. All calls are thread-safe. A callback given to Then runs once, on the thread that sets the
+// promise (or at once, on the caller's, if the future is ready already); it must not block and must not
+// throw. A promise that is dropped without being set gives an Internal error, so nobody waits for ever on a
+// bug.
 #pragma once
 
 #include <functional>

@@ -1,0 +1,58 @@
+#include "core/hlo/instruction.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace shoal {
+
+void Instruction::AddUser(Instruction* user) {
+  if (std::find(users_.begin(), users_.end(), user) == users_.end()) users_.push_back(user);
+}
+
+void Instruction::RemoveUser(Instruction* user) {
+  users_.erase(std::remove(users_.begin(), users_.end(), user), users_.end());
+}
+
+void Instruction::ReplaceOperand(int64_t i, Instruction* with) {
+  Instruction* old = operands_[i];
+  if (old == with) return;
+  operands_[i] = with;
+  if (std::find(operands_.begin(), operands_.end(), old) == operands_.end()) old->RemoveUser(this);
+  with->AddUser(this);
+}
+
+void Instruction::ReplaceAllUsesWith(Instruction* with) {
+  const std::vector<Instruction*> users = users_;
+  for (Instruction* user : users) {
+    if (user == with) continue;
+    for (int64_t i = 0; i < user->operand_count(); ++i) {
+      if (user->operand(i) == this) user->ReplaceOperand(i, with);
+    }
+  }
+  if (parent_->root() == this) parent_->set_root(with);
+}
+
+bool Instruction::SameAs(const Instruction& other) const {
+  return opcode_ == other.opcode_ && shape_ == other.shape_ && operands_ == other.operands_ &&
+         called_ == other.called_ && shardings_ == other.shardings_ && attributes_ == other.attributes_;
+}
+
+std::string Instruction::ToString() const {
+  return absl::StrCat("%", name_, " = ", shape_.ToString(), " ", OpcodeName(opcode_), "(",
+                      absl::StrJoin(operands_, ", ",
+                                    [](std::string* out, const Instruction* operand) {
+                                      absl::StrAppend(out, operand->shape().ToString(), " %",
+                                                      operand->name());
+                                    }),
+                      ")");
+}
+
+int64_t FirstLeaf(const Shape& tuple, int64_t index) {
+  int64_t leaf = 0;
+  for (int64_t i = 0; i < index; ++i) leaf += static_cast<int64_t>(tuple.element(i).Leaves().size());
+  return leaf;
+}
+
+}  // namespace shoal

@@ -1,0 +1,58 @@
+// Program: what compiling makes and executing runs: the plan of one partition, with native code and buffer
+// tables.
+//
+// Immutable and thread-safe; one Program serves all local devices and any number of runs at once. Parameters
+// and results are flat lists of arrays with local (per-device) shapes; tuples exist only in HLO. Memory of
+// parameters and results belongs to the caller, temporaries come from the run's allocator and are gone when
+// its future is set.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/base/ids.h"
+#include "core/memory/allocator.h"
+#include "core/runtime/communicator.h"
+#include "core/tasks/future.h"
+#include "core/types/shape.h"
+
+namespace shoal {
+
+// One partition's execution. The caller keeps everything that it points to alive until the run's future is
+// set.
+struct RunContext {
+  RunId run;
+  PartitionId partition;
+  DeviceId device;
+  Allocator* allocator = nullptr;        // for temporaries
+  Communicator* communicator = nullptr;  // null only if the program has no collectives
+  std::vector<void*> parameters;         // read only, but for donated ones
+  std::vector<void*> results;  // of result_shapes' sizes; for a donating result the parameter's own pointer
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+
+  virtual absl::Span<const Shape> parameter_shapes() const = 0;
+  virtual absl::Span<const Shape> result_shapes() const = 0;
+  // For each result the parameter whose memory it takes, or -1. Only parameters donated at compile time
+  // occur.
+  virtual absl::Span<const int> result_donors() const = 0;
+  virtual bool has_collectives() const = 0;
+  // True if a run is so short (a few microseconds) that handing it to a worker costs more than running it
+  // inline.
+  virtual bool is_small() const = 0;
+  virtual int64_t temp_bytes() const = 0;
+  virtual int64_t code_bytes() const = 0;
+
+  // Starts one partition's run: on the caller's thread if is_small(), else in the arena; never waits. The
+  // inputs must be ready. The future's error is the first failure. After a failure, results hold anything.
+  virtual Future Start(RunContext context) const = 0;
+};
+
+}  // namespace shoal

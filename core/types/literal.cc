@@ -1,0 +1,65 @@
+#include "core/types/literal.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace shoal {
+
+Literal::Literal(Shape shape)
+    : shape_(std::move(shape)),
+      bytes_(std::make_shared<std::string>(static_cast<size_t>(shape_.ByteSize()), '\0')) {}
+
+absl::StatusOr<Literal> Literal::FromBytes(Shape shape, std::string bytes) {
+  if (!shape.IsArray() || static_cast<int64_t>(bytes.size()) != shape.ByteSize()) {
+    return absl::InvalidArgumentError(absl::StrCat("a constant of ", shape.ToString(), " wants ",
+                                                   shape.ByteSize(), " bytes, not ", bytes.size()));
+  }
+  Literal literal;
+  literal.shape_ = std::move(shape);
+  literal.bytes_ = std::make_shared<std::string>(std::move(bytes));
+  return literal;
+}
+
+bool Literal::IsSplat() const {
+  const size_t width = ByteWidth(shape_.element_type());
+  return size_bytes() <= width || std::memcmp(data(), data() + width, size_bytes() - width) == 0;
+}
+
+bool Literal::IsAllZeroBits() const { return bytes_->find_first_not_of('\0') == std::string::npos; }
+
+int64_t Literal::AsInt(int64_t i) const {
+  switch (ByteWidth(shape_.element_type())) {
+    case 1:
+      return IsSigned(shape_.element_type()) ? Get<int8_t>(i) : Get<uint8_t>(i);
+    case 2:
+      return IsSigned(shape_.element_type()) ? Get<int16_t>(i) : Get<uint16_t>(i);
+    case 4:
+      return IsSigned(shape_.element_type()) ? Get<int32_t>(i) : static_cast<int64_t>(Get<uint32_t>(i));
+    default:
+      return Get<int64_t>(i);
+  }
+}
+
+double Literal::AsDouble(int64_t i) const {
+  const ElementType type = shape_.element_type();
+  switch (type) {
+    case ElementType::kF32:
+      return Get<float>(i);
+    case ElementType::kF64:
+      return Get<double>(i);
+    case ElementType::kC64:
+      return Get<std::pair<float, float>>(i).first;
+    case ElementType::kC128:
+      return Get<std::pair<double, double>>(i).first;
+    case ElementType::kU64:
+      return static_cast<double>(Get<uint64_t>(i));
+    default:
+      break;
+  }
+  if (!IsFloat(type)) return static_cast<double>(AsInt(i));
+  return FloatFromBits(type, ByteWidth(type) == 1 ? Get<uint8_t>(i) : Get<uint16_t>(i));
+}
+
+}  // namespace shoal
