@@ -1,0 +1,89 @@
+#include "launcher/cluster/cluster.h"
+
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+#include "launcher/cluster/environments.h"
+
+namespace shoal {
+namespace {
+
+// Plain variables come first, because somebody wrote them on purpose. Open MPI comes before Slurm: inside an
+// allocation mpirun starts its daemons by srun, and their SLURM_PROCID reaches every rank.
+constexpr ClusterEnvironment kEnvironments[] = {
+    {"SHOAL variables", "SHOAL_NUM_PROCESSES, SHOAL_PROCESS_ID (shoalrun sets them)", PlainPresent,
+     ReadPlain},
+    {"Open MPI", "OMPI_COMM_WORLD_SIZE (mpirun)", OpenMpiPresent, ReadOpenMpi},
+    {"Slurm", "SLURM_STEP_ID (srun)", SlurmPresent, ReadSlurm},
+    {"PMI", "PMI_RANK or PMIX_RANK (MPICH, Intel MPI, PRRTE)", PmiPresent, ReadPmi},
+};
+
+// FNV-1a: the same in all processes whatever their build, which absl::Hash is not.
+uint64_t Fingerprint(absl::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+absl::Status Check(const Cluster& cluster) {
+  if (cluster.process_count < 1 || cluster.process_id < 0 || cluster.process_id >= cluster.process_count) {
+    return absl::InvalidArgumentError(absl::StrCat(cluster.environment, " says that this is process ",
+                                                   cluster.process_id, " of ", cluster.process_count,
+                                                   "; processes are numbered from 0"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Variables ProcessEnvironment() {
+  return [](absl::string_view name) -> std::optional<std::string> {
+    const char* value = std::getenv(std::string(name).c_str());
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return std::string(value);
+  };
+}
+
+absl::Span<const ClusterEnvironment> AllEnvironments() { return kEnvironments; }
+
+absl::StatusOr<std::optional<Cluster>> FindCluster(const Variables& variables) {
+  for (const ClusterEnvironment& environment : kEnvironments) {
+    if (!environment.present(variables)) continue;
+    absl::StatusOr<Cluster> cluster = environment.read(variables);
+    if (!cluster.ok()) return Annotate(cluster.status(), environment.name);
+    cluster->environment = environment.name;
+    SHOAL_RETURN_IF_ERROR(Check(*cluster));
+    return std::optional<Cluster>(*std::move(cluster));
+  }
+  return std::optional<Cluster>();
+}
+
+absl::StatusOr<int> ReadCount(const Variables& variables, absl::string_view name) {
+  const std::optional<std::string> text = variables(name);
+  if (!text) return absl::InvalidArgumentError(absl::StrCat(name, " is not set"));
+  int value;
+  if (!absl::SimpleAtoi(*text, &value) || value < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "=\"", *text, "\" is not a whole number of 0 or more"));
+  }
+  return value;
+}
+
+absl::StatusOr<int> ReadCount(const Variables& variables, absl::string_view name, int otherwise) {
+  if (!variables(name)) return otherwise;
+  return ReadCount(variables, name);
+}
+
+std::string JobName(const Variables& variables, absl::string_view prefix,
+                    absl::Span<const absl::string_view> names) {
+  std::string values;
+  for (absl::string_view name : names) {
+    if (const std::optional<std::string> value = variables(name))
+      absl::StrAppend(&values, name, "=", *value, "\n");
+  }
+  return absl::StrCat(prefix, "-", absl::Hex(Fingerprint(values), absl::kZeroPad16));
+}
+
+}  // namespace shoal
