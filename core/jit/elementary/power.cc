@@ -1,0 +1,81 @@
+#include "core/jit/elementary/log.h"
+
+using namespace elementary;
+
+namespace {
+
+// 2^x in double to 2^-50, for |x| < 1000.
+SHOAL_INLINE double Exp2Quick(double x) {
+  constexpr double c[] = {0x1p+0,
+                          0x1.62e42fefa39efp-1,
+                          0x1.ebfbdff82c58fp-3,
+                          0x1.c6b08d704a0d0p-5,
+                          0x1.3b2ab6fba4e81p-7,
+                          0x1.5d87fe78a2488p-10,
+                          0x1.430912f868e29p-13,
+                          0x1.ffcbfc7574498p-17,
+                          0x1.62c0224d7ce06p-20};
+  Rounded<double> n = Round(x);
+  return Horner(x - n.value, c) * PowerOfTwo<double>(n.integer);
+}
+
+// log2 of a positive finite float, in double to 2^-43.
+SHOAL_INLINE double Log2Quick(double x) {
+  constexpr double c[] = {0x1.71547652b8250p+1, 0x1.ec709dc53e04ap-1, 0x1.2776c291791e3p-1,
+                          0x1.a61a302318be3p-2, 0x1.479520b45e364p-2, 0x1.21b3d03aaac5ep-2};
+  Split<double> s = SplitExponent(x);
+  double t = (s.m - 1.0) / (s.m + 1.0);
+  return Fma(t, Horner(t * t, c), s.exponent);
+}
+
+}  // namespace
+
+extern "C" {
+
+// C's pow: pow(x, 0) = pow(1, y) = 1 even for NaN; a negative base needs an integral exponent.
+float pow_f32(float x, float y) {
+  double base = Abs(static_cast<double>(x));
+  double log = Select(base == 0.0, -kInfinity<double>, Log2Quick(base));
+  log = Select(base == kInfinity<double>, kInfinity<double>, log);
+  double product = log * static_cast<double>(y);
+  product = Select(product > 300.0, 300.0, product);
+  product = Select(product < -300.0, -300.0, product);
+  float magnitude = static_cast<float>(Exp2Quick(product));
+  bool whole = __builtin_floorf(y) == y;
+  float half = 0.5f * y;
+  bool odd = whole & (__builtin_floorf(half) != half);
+  bool negative = CopySign(1.0f, x) < 0.0f;
+  float result = Select(negative & odd, -magnitude, magnitude);
+  bool finite = (base < kInfinity<double>)&(base > 0.0) & (Abs(y) < kInfinity<float>);
+  result = Select(negative & finite & !whole, kNaN<float>, result);
+  result = Select((x != x) | (y != y), x + y, result);
+  bool minus_one = (x == -1.0f) & (Abs(y) == kInfinity<float>);
+  return Select((x == 1.0f) | (y == 0.0f) | minus_one, 1.0f, result);
+}
+
+float cbrt_f32(float x) {
+  double a = Abs(static_cast<double>(x));
+  double root = Exp2Quick(Log2Quick(a) * 0x1.5555555555555p-2);
+  bool kept = (a == 0.0) | !(a < kInfinity<double>);
+  return Select(kept, x, CopySign(static_cast<float>(root), x));
+}
+
+float erf_f32(float x) {
+  // x P(x^2) below 1; 1 - exp(-x^2) / x * P(1/x) above.
+  constexpr double near[] = {0x1.20dd75040626ap+0,  -0x1.812746682d8c4p-2, 0x1.ce2f09ac334d2p-4,
+                             -0x1.b829d8d0e8f01p-6, 0x1.562b19fc388cdp-8,  -0x1.bcd7dfaa4f243p-11,
+                             0x1.d8b8914d7a63ep-14, -0x1.44cfc38a1bc54p-17};
+  constexpr double far[] = {0x1.20e44ad9d252bp-1,  -0x1.9ffaec052c3c9p-10, -0x1.0c19d58a93967p-2,
+                            -0x1.29175f8ce8b18p-3, 0x1.104eac1c1eb23p+0,   -0x1.c3d54539c8cffp+0,
+                            0x1.a91d9380ef2f1p+0,  -0x1.eb56ab233c8b7p-1,  0x1.46c4232532700p-2,
+                            -0x1.80ea9fdbfcef8p-5};
+  double a = Abs(static_cast<double>(x));
+  double square = a * a;
+  double small = a * Horner(square, near);
+  double clipped = Select(a > 4.0, 4.0, a);  // erf is 1 in single precision from there on
+  double t = 1.0 / clipped;
+  double large = 1.0 - Exp2Quick(-clipped * clipped * Ln2<double>::kInverse) * t * Horner(t, far);
+  float result = static_cast<float>(Select(a < 1.0, small, large));
+  return CopySign(result, x);
+}
+}

@@ -1,0 +1,21 @@
+// The optimisation pipeline and the way from IR to object code. For core/jit only: includes LLVM.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace shoal {
+
+// A target machine of this thread for ThisCpu(), made once a thread. Null if LLVM was built without this
+// CPU's back end.
+llvm::TargetMachine* ThreadTargetMachine();
+
+// Sets data layout, triple and the CPU attributes of every function, and runs the passes.
+void Optimize(llvm::Module& module, llvm::TargetMachine& target);
+
+absl::StatusOr<std::string> EmitObject(llvm::Module& module, llvm::TargetMachine& target);
+
+}  // namespace shoal
