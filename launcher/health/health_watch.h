@@ -1,0 +1,42 @@
+// HealthWatch: a thread that tells, once each, which processes of the job have died.
+//
+// A process that left in order is not told of: what it owed the others has been sent. Where the list itself
+// is lost, process 0, which keeps it, has died, and the watch ends.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "core/base/topology.h"
+#include "launcher/health/attendance.h"
+
+namespace shoal {
+
+class HealthWatch {
+ public:
+  using OnFailure = std::function<void(ProcessId, absl::Status)>;
+
+  // Calls `on_failure` from its own thread. `attendance` outlives it and is used by it alone.
+  HealthWatch(const Topology& topology, Attendance* attendance, absl::Duration interval,
+              OnFailure on_failure);
+  // Returns after the last call of `on_failure` has.
+  ~HealthWatch();
+
+ private:
+  void Run();
+
+  const Topology topology_;
+  Attendance* const attendance_;
+  const absl::Duration interval_;
+  const OnFailure on_failure_;
+  absl::Notification ending_;
+  std::thread thread_;
+};
+
+// Unavailable: "process 3 (pid 4711 on n07) died ...".
+absl::Status ProcessDied(const Topology& topology, ProcessId process);
+
+}  // namespace shoal

@@ -1,0 +1,199 @@
+#include "launcher/rendezvous/job.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "launcher/health/health_watch.h"
+#include "launcher/rendezvous/agreement.h"
+#include "launcher/rendezvous/host_identity.h"
+#include "launcher/rendezvous/introduction.h"
+#include "launcher/store/file_store.h"
+#include "launcher/store/host_directory.h"
+#include "launcher/store/tcp_server.h"
+#include "launcher/store/tcp_store.h"
+
+namespace shoal {
+namespace {
+
+// Death is to be noticed within two seconds; looking costs a few system calls a process.
+constexpr absl::Duration kLookOnHost = absl::Milliseconds(200);
+constexpr absl::Duration kAskServer = absl::Milliseconds(500);
+// A process of the same number that is still ending gets this long.
+constexpr absl::Duration kEnter = absl::Seconds(10);
+constexpr absl::string_view kWatchKey = "watch";
+
+class SingleJob : public Job {
+ public:
+  explicit SingleJob(int num_devices) {
+    topology_.processes.push_back({HostId(0), HostName(), getpid(), num_devices, DeviceId(0)});
+    topology_.job = absl::StrCat("single-", getpid());
+  }
+  const Topology& topology() const override { return topology_; }
+  KeyValueStore* store() override { return nullptr; }
+  void WatchHealth(std::function<void(ProcessId, absl::Status)>) override {}
+
+ private:
+  Topology topology_;
+};
+
+// Members are destroyed in the reverse of the order in which they were made: watch, attendance, store,
+// server.
+class SharedJob : public Job {
+ public:
+  static absl::StatusOr<std::unique_ptr<Job>> Join(const Place& place, const JobOptions& options,
+                                                   int generation);
+
+  const Topology& topology() const override { return topology_; }
+  KeyValueStore* store() override { return store_; }
+  void WatchHealth(std::function<void(ProcessId, absl::Status)> on_failure) override {
+    if (attendance_ == nullptr) return;
+    watch_ = std::make_unique<HealthWatch>(topology_, attendance_.get(), interval_, std::move(on_failure));
+  }
+
+ private:
+  absl::Status OpenStore(const Place& place, const JobOptions& options, int generation);
+  absl::Status OpenFileStore(const Place& place, const std::string& name);
+  absl::Status OpenTcpStore(const Place& place, const std::string& name, absl::Duration timeout);
+  absl::Status Attend(absl::Duration timeout);
+  absl::Status AttendThroughServer(absl::Duration timeout);
+
+  Topology topology_;
+  std::unique_ptr<HostDirectory> directory_;
+  std::unique_ptr<TcpServer> server_;
+  std::unique_ptr<TcpStore> tcp_store_;
+  std::unique_ptr<KeyValueStore> own_store_;
+  KeyValueStore* store_ = nullptr;
+  std::unique_ptr<Attendance> attendance_;
+  absl::Duration interval_ = kLookOnHost;
+  std::unique_ptr<HealthWatch> watch_;
+};
+
+// A store whose keys all begin with this client's number, for the caller's store lives longer than one
+// client.
+class PrefixedStore : public KeyValueStore {
+ public:
+  PrefixedStore(KeyValueStore* store, std::string prefix) : store_(store), prefix_(std::move(prefix)) {}
+  absl::Status Set(absl::string_view key, absl::string_view value) override {
+    return store_->Set(absl::StrCat(prefix_, key), value);
+  }
+  absl::StatusOr<std::string> Get(absl::string_view key, absl::Duration timeout) override {
+    return store_->Get(absl::StrCat(prefix_, key), timeout);
+  }
+  absl::StatusOr<std::string> TryGet(absl::string_view key) override {
+    return store_->TryGet(absl::StrCat(prefix_, key));
+  }
+
+ private:
+  KeyValueStore* const store_;
+  const std::string prefix_;
+};
+
+bool OneHost(const Topology& topology) {
+  return std::all_of(topology.processes.begin(), topology.processes.end(),
+                     [&](const ProcessInfo& process) { return process.host == topology.processes[0].host; });
+}
+
+absl::Status SharedJob::OpenFileStore(const Place& place, const std::string& name) {
+  SHOAL_ASSIGN_OR_RETURN(directory_, HostDirectory::Enter(name, place.process, kEnter));
+  own_store_ = std::make_unique<FileStore>(directory_->path());
+  store_ = own_store_.get();
+  return absl::OkStatus();
+}
+
+absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& name, absl::Duration timeout) {
+  const std::string& coordinator = place.cluster->coordinator;
+  if (coordinator.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(place.cluster->environment,
+                     " started processes on several hosts and does not tell where process 0 is: set "
+                     "SHOAL_COORDINATOR=HOST:PORT, the same for all"));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const int port, PortOf(coordinator));
+  std::vector<std::string> addresses = {coordinator};
+  if (place.process == ProcessId(0)) {
+    SHOAL_ASSIGN_OR_RETURN(server_, TcpServer::Start(name, port));
+    addresses = {absl::StrCat("127.0.0.1:", port)};
+  }
+  SHOAL_ASSIGN_OR_RETURN(tcp_store_, TcpStore::Connect(addresses, name, timeout));
+  store_ = tcp_store_.get();
+  return absl::OkStatus();
+}
+
+absl::Status SharedJob::OpenStore(const Place& place, const JobOptions& options, int generation) {
+  if (options.store != nullptr) {
+    own_store_ = std::make_unique<PrefixedStore>(options.store, absl::StrCat("client", generation, "/"));
+    store_ = own_store_.get();
+    return absl::OkStatus();
+  }
+  const std::string name = absl::StrCat(place.cluster->job, "-", generation);
+  if (place.cluster->one_host()) return OpenFileStore(place, name);
+  return OpenTcpStore(place, name, options.join_timeout);
+}
+
+// With the caller's store, process 0 starts a server for the watch alone, and tells its address through that
+// store.
+absl::Status SharedJob::AttendThroughServer(absl::Duration timeout) {
+  interval_ = kAskServer;
+  const bool leads = topology_.self == ProcessId(0);
+  if (tcp_store_ == nullptr && leads) {
+    SHOAL_ASSIGN_OR_RETURN(server_, TcpServer::Start(topology_.job, 0));
+    SHOAL_RETURN_IF_ERROR(store_->Set(kWatchKey, absl::StrJoin(LocalAddresses(server_->port()), ",")));
+    SHOAL_ASSIGN_OR_RETURN(
+        tcp_store_, TcpStore::Connect({absl::StrCat("127.0.0.1:", server_->port())}, topology_.job, timeout));
+  } else if (tcp_store_ == nullptr) {
+    SHOAL_ASSIGN_OR_RETURN(const std::string addresses, store_->Get(kWatchKey, timeout));
+    SHOAL_ASSIGN_OR_RETURN(tcp_store_,
+                           TcpStore::Connect(absl::StrSplit(addresses, ','), topology_.job, timeout));
+  }
+  SHOAL_ASSIGN_OR_RETURN(attendance_, AttendServer(tcp_store_.get(), topology_.self));
+  return absl::OkStatus();
+}
+
+absl::Status SharedJob::Attend(absl::Duration timeout) {
+  if (!OneHost(topology_)) return AttendThroughServer(timeout);
+  if (directory_ == nullptr) {
+    SHOAL_ASSIGN_OR_RETURN(directory_, HostDirectory::Enter(topology_.job, topology_.self, kEnter));
+  }
+  attendance_ = AttendHost(directory_.get(), topology_.process_count());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Job>> SharedJob::Join(const Place& place, const JobOptions& options,
+                                                     int generation) {
+  auto job = std::make_unique<SharedJob>();
+  SHOAL_RETURN_IF_ERROR(job->OpenStore(place, options, generation));
+  const Introduction mine = Introduction::OfThisProcess(options.num_devices, place.process_count);
+  SHOAL_ASSIGN_OR_RETURN(job->topology_, Introduce(*job->store_, place.process, mine, options.join_timeout));
+  SHOAL_RETURN_IF_ERROR(job->Attend(options.join_timeout));
+  SHOAL_LOG_AT(1) << "joined " << job->topology_.job << ": process " << place.process << " of "
+                  << place.process_count << ", " << job->topology_.device_count() << " devices, "
+                  << (OneHost(job->topology_) ? "one host" : "several hosts");
+  return absl::StatusOr<std::unique_ptr<Job>>(std::move(job));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Job>> Job::Join(const JobOptions& options) {
+  if (options.num_devices < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a process needs at least 1 device, not ", options.num_devices, " (SHOAL_NUM_DEVICES)"));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const std::optional<Cluster> cluster, FindCluster(ProcessEnvironment()));
+  SHOAL_ASSIGN_OR_RETURN(const Place place, Agree(options, cluster));
+  if (place.process_count == 1) return std::make_unique<SingleJob>(options.num_devices);
+  SetLogProcess(place.process.value());
+  // The clients of one process after another must not meet each other's keys; all processes count alike.
+  static std::atomic<int> joins{0};
+  return SharedJob::Join(place, options, joins++);
+}
+
+}  // namespace shoal

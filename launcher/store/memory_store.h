@@ -1,0 +1,31 @@
+// MemoryStore: a KeyValueStore in this process's memory, for a job whose processes are threads of a test, and
+// the table behind TcpServer. Thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/key_value_store.h"
+
+namespace shoal {
+
+class MemoryStore : public KeyValueStore {
+ public:
+  absl::Status Set(absl::string_view key, absl::string_view value) override;
+  absl::StatusOr<std::string> Get(absl::string_view key, absl::Duration timeout) override;
+  absl::StatusOr<std::string> TryGet(absl::string_view key) override;
+
+ private:
+  absl::Mutex mutex_;
+  absl::CondVar changed_;
+  std::map<std::string, std::string, std::less<>> values_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The errors that every store gives, so that they read alike.
+absl::Status KeyNotFound(absl::string_view key);
+absl::Status KeyExists(absl::string_view key);
+absl::Status KeyNotInTime(absl::string_view key, absl::Duration timeout);
+
+}  // namespace shoal

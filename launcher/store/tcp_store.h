@@ -1,0 +1,54 @@
+// TcpStore: a KeyValueStore that asks process 0's TcpServer.
+//
+// Each call uses a connection of its own while it lasts, so that one which waits holds up no other.
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/key_value_store.h"
+#include "launcher/store/socket.h"
+#include "launcher/store/store_wire.h"
+
+namespace shoal {
+
+class TcpStore : public KeyValueStore {
+ public:
+  // Tries `addresses` (HOST:PORT) in turn until the server of `job` answers at one of them; DeadlineExceeded
+  // with the last failure after `timeout`.
+  static absl::StatusOr<std::unique_ptr<TcpStore>> Connect(std::vector<std::string> addresses,
+                                                           absl::string_view job, absl::Duration timeout);
+
+  absl::Status Set(absl::string_view key, absl::string_view value) override;
+  absl::StatusOr<std::string> Get(absl::string_view key, absl::Duration timeout) override;
+  absl::StatusOr<std::string> TryGet(absl::string_view key) override;
+
+  // A connection whose loss, or silence for TcpServer::kSilence, sets `key`. Each List on it is a sign of
+  // life.
+  class Session {
+   public:
+    explicit Session(Socket socket) : socket_(std::move(socket)) {}
+    absl::StatusOr<std::vector<std::pair<std::string, std::string>>> List(absl::string_view prefix);
+
+   private:
+    Socket socket_;
+  };
+  absl::StatusOr<std::unique_ptr<Session>> SetWhenLost(absl::string_view key, absl::string_view value);
+
+ private:
+  TcpStore(std::string address, absl::string_view job, Socket first);
+  absl::StatusOr<std::string> Call(StoreOp op, absl::string_view key, absl::string_view value,
+                                   absl::Duration timeout);
+
+  const std::string address_;
+  const std::string job_;
+  absl::Mutex mutex_;
+  std::vector<Socket> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal
