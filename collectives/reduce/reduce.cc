@@ -1,0 +1,222 @@
+#include "collectives/reduce/reduce.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "collectives/reduce/narrow.h"
+
+namespace shoal {
+namespace {
+
+// Elements combined at a time: all accumulators stay in the first-level cache, and the loops are long enough
+// for the vector units.
+constexpr int64_t kBlock = 1024;
+
+// Each operation is a functor on two elements. Signed integers are handed in as unsigned where wrapping
+// counts.
+struct Sum {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Product {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int)) {
+      return static_cast<T>(uint32_t{a} * uint32_t{b});  // int's own product could overflow
+    } else {
+      return a * b;
+    }
+  }
+  // Without the library's repair of infinities, as XLA multiplies.
+  template <typename T>
+  std::complex<T> operator()(std::complex<T> a, std::complex<T> b) const {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  }
+};
+struct Min {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
+};
+struct Max {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+struct And {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+struct Or {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+struct Xor {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a ^ b;
+  }
+};
+
+template <typename T, typename Op>
+void ReduceAs(absl::Span<const void* const> sources, void* target, int64_t count, Op op) {
+  T sum[kBlock];
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t n = std::min(kBlock, count - begin);
+    std::memcpy(sum, static_cast<const T*>(sources[0]) + begin, n * sizeof(T));
+    for (const void* source : sources.subspan(1)) {
+      const T* terms = static_cast<const T*>(source) + begin;
+      for (int64_t i = 0; i < n; ++i) sum[i] = op(sum[i], terms[i]);
+    }
+    std::memcpy(static_cast<T*>(target) + begin, sum, n * sizeof(T));
+  }
+}
+
+template <typename Op>
+void ReduceNarrow(ElementType type, absl::Span<const void* const> sources, void* target, int64_t count,
+                  Op op) {
+  const int width = ByteWidth(type);
+  float sum[kBlock], terms[kBlock];
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t n = std::min(kBlock, count - begin);
+    WidenToFloat(type, static_cast<const char*>(sources[0]) + begin * width, sum, n);
+    for (const void* source : sources.subspan(1)) {
+      WidenToFloat(type, static_cast<const char*>(source) + begin * width, terms, n);
+      for (int64_t i = 0; i < n; ++i) sum[i] = op(sum[i], terms[i]);
+    }
+    NarrowFromFloat(type, sum, static_cast<char*>(target) + begin * width, n);
+  }
+}
+
+// An integer of `bits` < 8 in its byte: sign- or zero-extended again after the arithmetic.
+void WrapSubByte(int8_t* data, int64_t count, int bits) {
+  const int shift = 8 - bits;
+  for (int64_t i = 0; i < count; ++i) {
+    data[i] = static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(data[i]) << shift) >> shift);
+  }
+}
+void WrapSubByte(uint8_t* data, int64_t count, int bits) {
+  const uint8_t mask = static_cast<uint8_t>((1 << bits) - 1);
+  for (int64_t i = 0; i < count; ++i) data[i] &= mask;
+}
+
+template <typename Op>
+void ReduceFloat(ElementType type, absl::Span<const void* const> sources, void* target, int64_t count,
+                 Op op) {
+  if (type == ElementType::kF32) return ReduceAs<float>(sources, target, count, op);
+  if (type == ElementType::kF64) return ReduceAs<double>(sources, target, count, op);
+  ReduceNarrow(type, sources, target, count, op);
+}
+
+template <typename Op>
+void ReduceComplex(ElementType type, absl::Span<const void* const> sources, void* target, int64_t count,
+                   Op op) {
+  if (type == ElementType::kC64) return ReduceAs<std::complex<float>>(sources, target, count, op);
+  ReduceAs<std::complex<double>>(sources, target, count, op);
+}
+
+template <typename Op>
+void ReduceUnsigned(int width, absl::Span<const void* const> sources, void* target, int64_t count, Op op) {
+  if (width == 1) return ReduceAs<uint8_t>(sources, target, count, op);
+  if (width == 2) return ReduceAs<uint16_t>(sources, target, count, op);
+  if (width == 4) return ReduceAs<uint32_t>(sources, target, count, op);
+  ReduceAs<uint64_t>(sources, target, count, op);
+}
+
+template <typename Op>
+void ReduceSigned(int width, absl::Span<const void* const> sources, void* target, int64_t count, Op op) {
+  if (width == 1) return ReduceAs<int8_t>(sources, target, count, op);
+  if (width == 2) return ReduceAs<int16_t>(sources, target, count, op);
+  if (width == 4) return ReduceAs<int32_t>(sources, target, count, op);
+  ReduceAs<int64_t>(sources, target, count, op);
+}
+
+void ReduceInteger(ElementType type, ReductionKind kind, absl::Span<const void* const> sources, void* target,
+                   int64_t count) {
+  const int width = ByteWidth(type);
+  switch (kind) {
+    // The bits of these do not depend on the sign, and unsigned arithmetic wraps without undefined behaviour.
+    case ReductionKind::kSum:
+      ReduceUnsigned(width, sources, target, count, Sum());
+      break;
+    case ReductionKind::kProduct:
+      ReduceUnsigned(width, sources, target, count, Product());
+      break;
+    case ReductionKind::kAnd:
+      return ReduceUnsigned(width, sources, target, count, And());
+    case ReductionKind::kOr:
+      return ReduceUnsigned(width, sources, target, count, Or());
+    case ReductionKind::kXor:
+      return ReduceUnsigned(width, sources, target, count, Xor());
+    case ReductionKind::kMin:
+      return IsSigned(type) ? ReduceSigned(width, sources, target, count, Min())
+                            : ReduceUnsigned(width, sources, target, count, Min());
+    case ReductionKind::kMax:
+      return IsSigned(type) ? ReduceSigned(width, sources, target, count, Max())
+                            : ReduceUnsigned(width, sources, target, count, Max());
+  }
+  if (BitWidth(type) >= 8) return;
+  if (IsSigned(type)) return WrapSubByte(static_cast<int8_t*>(target), count, BitWidth(type));
+  WrapSubByte(static_cast<uint8_t*>(target), count, BitWidth(type));
+}
+
+void ReducePred(ReductionKind kind, absl::Span<const void* const> sources, void* target, int64_t count) {
+  if (kind == ReductionKind::kXor) return ReduceAs<uint8_t>(sources, target, count, Xor());
+  const bool any = kind == ReductionKind::kSum || kind == ReductionKind::kMax || kind == ReductionKind::kOr;
+  if (any) return ReduceAs<uint8_t>(sources, target, count, Or());
+  ReduceAs<uint8_t>(sources, target, count, And());
+}
+
+bool IsBitwise(ReductionKind kind) {
+  return kind == ReductionKind::kAnd || kind == ReductionKind::kOr || kind == ReductionKind::kXor;
+}
+
+}  // namespace
+
+absl::string_view ReductionName(ReductionKind kind) {
+  constexpr absl::string_view kNames[] = {"sum", "product", "min", "max", "and", "or", "xor"};
+  return kNames[static_cast<int>(kind)];
+}
+
+absl::Status CheckReduction(ElementType type, ReductionKind kind) {
+  const bool number = ClassOf(type) == ElementClass::kFloat || ClassOf(type) == ElementClass::kComplex;
+  const bool ordered = kind == ReductionKind::kMin || kind == ReductionKind::kMax;
+  if (ClassOf(type) == ElementClass::kOpaque || (number && IsBitwise(kind)) || (IsComplex(type) && ordered)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a collective cannot reduce ", ElementTypeName(type), " by ", ReductionName(kind)));
+  }
+  return absl::OkStatus();
+}
+
+void Reduce(ElementType type, ReductionKind kind, absl::Span<const void* const> sources, void* target,
+            int64_t count) {
+  if (ClassOf(type) == ElementClass::kBool) return ReducePred(kind, sources, target, count);
+  if (IsInteger(type)) return ReduceInteger(type, kind, sources, target, count);
+  switch (kind) {
+    case ReductionKind::kSum:
+      return IsComplex(type) ? ReduceComplex(type, sources, target, count, Sum())
+                             : ReduceFloat(type, sources, target, count, Sum());
+    case ReductionKind::kProduct:
+      return IsComplex(type) ? ReduceComplex(type, sources, target, count, Product())
+                             : ReduceFloat(type, sources, target, count, Product());
+    case ReductionKind::kMin:
+      return ReduceFloat(type, sources, target, count, Min());
+    case ReductionKind::kMax:
+      return ReduceFloat(type, sources, target, count, Max());
+    default:
+      return;  // bitwise on floats: CheckReduction refuses it
+  }
+}
+
+}  // namespace shoal
