@@ -1,0 +1,69 @@
+// PjRtClient::Create from options, apart from client.cc: only this file needs the launcher's and the
+// collectives' code.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/flags.h"
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "plugin/client/client.h"
+
+namespace shoal {
+namespace {
+
+absl::StatusOr<int64_t> DeviceMemoryLimit() {
+  SHOAL_ASSIGN_OR_RETURN(int64_t limit, IntFlag("SHOAL_MEMORY_LIMIT"));
+  return limit > 0 ? limit : MachineMemoryBytes();
+}
+
+absl::StatusOr<JobOptions> JobOptionsOf(const PjRtClientOptions& options) {
+  JobOptions job;
+  SHOAL_ASSIGN_OR_RETURN(int64_t num_devices, IntFlag("SHOAL_NUM_DEVICES"));
+  job.num_devices = options.num_devices.value_or(static_cast<int>(num_devices));
+  if (job.num_devices < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a process needs at least one device, ", job.num_devices, " were asked for"));
+  }
+  job.process_id = options.process_id;
+  job.process_count = options.process_count;
+  job.store = options.store.get();
+  return job;
+}
+
+}  // namespace
+
+int64_t MachineMemoryBytes() {
+  int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream file(path);
+    int64_t limit;  // "max" does not parse, and means none
+    if (file >> limit && limit > 0) bytes = std::min(bytes, limit);
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::unique_ptr<PjRtClient>> PjRtClient::Create(PjRtClientOptions options) {
+  SHOAL_RETURN_IF_ERROR(CheckFlags());
+  for (const std::string& name : UnknownFlags()) {
+    SHOAL_WARN << name << " is no flag of Shoal; it is ignored";
+  }
+  SHOAL_ASSIGN_OR_RETURN(int64_t memory_limit, DeviceMemoryLimit());
+  SHOAL_ASSIGN_OR_RETURN(JobOptions job_options, JobOptionsOf(options));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveOptions collective_options, CollectiveOptions::FromFlags());
+  SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(job_options));
+  SetLogProcess(job->topology().self.value());
+  SHOAL_ASSIGN_OR_RETURN(auto world,
+                         CollectiveWorld::Create(job->topology(), job->store(), collective_options));
+  auto client = Create(std::move(options.compiler), std::move(options.store), std::move(job),
+                       std::move(world), memory_limit);
+  client->job_->WatchHealth([world = client->world_.get()](ProcessId process, absl::Status why) {
+    world->ProcessFailed(process, why);
+  });
+  return client;
+}
+
+}  // namespace shoal

@@ -1,0 +1,30 @@
+// Copies between a host array of any strides and a dense one: the only place where Shoal meets a layout that
+// is not row-major.
+//
+//   f32[2,3] in Fortran order has byte strides {4, 8}; its dense form has {12, 4}.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/types/shape.h"
+
+namespace shoal {
+
+// Bytes from one index to the next in each dimension of a dense array, its dimensions from minor to major as
+// given. InvalidArgument if `minor_to_major` is not a permutation of the dimensions.
+absl::StatusOr<DimVector> ByteStridesOfLayout(const Shape& shape, absl::Span<const int64_t> minor_to_major);
+DimVector RowMajorByteStrides(const Shape& shape);
+// Whether an array with these strides lies in memory like the dense row-major one; strides of dimensions of
+// size 1 and of arrays without elements do not count.
+bool IsDenseRowMajor(const Shape& shape, absl::Span<const int64_t> byte_strides);
+
+// Copies all elements; neither array may overlap the other. In parallel on the arena if there is much to
+// copy; so it must not be called where blocking a caller is wrong.
+void CopyStrided(const Shape& shape, const char* source, absl::Span<const int64_t> source_strides,
+                 char* target, absl::Span<const int64_t> target_strides);
+// The same of `bytes` dense bytes.
+void CopyBytes(const char* source, char* target, int64_t bytes);
+
+}  // namespace shoal

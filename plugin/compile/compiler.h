@@ -1,0 +1,68 @@
+// The compiler's front door: program bytes and options in, a Program ready to run out.
+//
+// compiler.cc lists all stages from bytes to plan on one page and is the only file that knows them all. Compile is
+// thread-safe and may take seconds; it keeps nothing of the request. Failures: InvalidArgument for bytes or options
+// that are wrong (with where and why), Unimplemented with the operation's name for what is not built yet.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/ids.h"
+#include "core/runtime/program.h"
+#include "core/types/shape.h"
+
+namespace shoal {
+
+class Module;
+
+struct CompileOptions {
+  int num_replicas = 1;
+  int num_partitions = 1;
+  // The device that plays each partition: position replica * num_partitions + partition. Empty: a portable program of
+  // one partition, which runs on whatever device it is given.
+  std::vector<DeviceId> device_assignment;
+  bool use_spmd = true;
+  // One a parameter or result, or one for all, or none (false): whether propagation may choose its sharding.
+  std::vector<bool> allow_spmd_sharding_propagation_to_parameters;
+  std::vector<bool> allow_spmd_sharding_propagation_to_outputs;
+};
+
+struct CompileRequest {
+  absl::string_view program;  // "mlir": bytecode or text; "hlo": HloModuleProto; "hlo_with_config"
+  std::string format;
+  CompileOptions options;
+};
+
+// One flat parameter or result.
+struct CompiledArray {
+  Shape global;  // of the whole array
+  Shape local;   // of one device's part: equals the Program's shape
+  std::string op_sharding;  // serialized OpSharding proto; empty if there is one partition
+  std::string memory_kind = "device";
+};
+
+struct CompileStats {
+  double flops = 0;
+  double transcendentals = 0;
+  double bytes_accessed = 0;
+  double compile_seconds = 0;
+};
+
+struct CompiledModule {
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const Module> optimized;  // for as_text(); null if it was not kept
+  std::string name;                         // "jit_step"
+  uint64_t fingerprint = 0;
+  std::vector<CompiledArray> parameters;
+  std::vector<CompiledArray> results;
+  CompileStats stats;
+};
+
+absl::StatusOr<CompiledModule> Compile(const CompileRequest& request);
+
+}  // namespace shoal
