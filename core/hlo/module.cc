@@ -107,16 +107,17 @@ int64_t Module::instruction_count() const {
 }
 
 std::string Module::UniqueName(absl::string_view wish) {
-  // "add.3" asks for the family "add": numbers are ours to give.
+  if (name_uses_.try_emplace(wish, 0).second) return std::string(wish);
+  // Taken: "add.3" asks for another of the family "add".
   const size_t dot = wish.rfind('.');
   int64_t number;
-  absl::string_view base = dot != absl::string_view::npos && absl::SimpleAtoi(wish.substr(dot + 1), &number)
-                               ? wish.substr(0, dot)
-                               : wish;
+  const absl::string_view base =
+      dot != absl::string_view::npos && absl::SimpleAtoi(wish.substr(dot + 1), &number) ? wish.substr(0, dot)
+                                                                                        : wish;
   while (true) {
-    const int64_t uses = name_uses_[std::string(base)]++;
-    std::string name = uses == 0 ? std::string(base) : absl::StrCat(base, ".", uses);
-    if (uses == 0 || !name_uses_.contains(name)) return name;
+    // Looked up each time, for the insertion of the new name may move the counter.
+    std::string name = absl::StrCat(base, ".", ++name_uses_[base]);
+    if (name_uses_.try_emplace(name, 0).second) return name;
   }
 }
 
