@@ -1,0 +1,26 @@
+// CollectiveStep: hands its buffers to the communicator and returns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/runtime/communicator.h"
+#include "core/runtime/step.h"
+
+namespace shoal {
+
+class CollectiveStep : public Step {
+ public:
+  // One slice an array of `op`.
+  CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::vector<Slice> outputs);
+
+  Future Start(RunState& run) const override;
+  bool IsAsync() const override { return true; }
+  double cost_ns() const override { return 1e6; }
+
+ private:
+  const CollectiveOp op_;
+  const std::vector<Slice> inputs_, outputs_;
+};
+
+}  // namespace shoal

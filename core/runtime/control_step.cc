@@ -1,0 +1,107 @@
+#include "core/runtime/control_step.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/tasks/arena.h"
+
+namespace shoal {
+namespace {
+
+std::vector<SliceUse> Together(std::initializer_list<const Plan*> plans, const Slice& read) {
+  std::vector<SliceUse> uses = {{read, false}};
+  for (const Plan* plan : plans) {
+    const std::vector<SliceUse> of_plan = plan->Uses();
+    uses.insert(uses.end(), of_plan.begin(), of_plan.end());
+  }
+  return uses;
+}
+
+std::vector<SliceUse> Together(const std::vector<Plan>& plans, const Slice& read) {
+  std::vector<SliceUse> uses = {{read, false}};
+  for (const Plan& plan : plans) {
+    const std::vector<SliceUse> of_plan = plan.Uses();
+    uses.insert(uses.end(), of_plan.begin(), of_plan.end());
+  }
+  return uses;
+}
+
+}  // namespace
+
+// One run of a loop. Plans that end at once are taken in a plain loop, so the stack does not grow with
+// iterations.
+class WhileRun : public std::enable_shared_from_this<WhileRun> {
+ public:
+  WhileRun(const WhileStep& step, RunState& run) : step_(step), run_(run) {}
+
+  Future future() const { return promise_.future(); }
+
+  void Continue() {
+    while (true) {
+      Future future = (in_body_ ? step_.body_ : step_.condition_).Start(run_);
+      if (!future.IsReady()) {
+        future.Then([self = shared_from_this()](const absl::Status& status) {
+          if (!self->Ended(status)) return;
+          // The thread that tells us may be the network's: it is not ours to work on.
+          Arena::Get().Submit([self] { self->Continue(); });
+        });
+        return;
+      }
+      if (!Ended(future.status())) return;
+    }
+  }
+
+ private:
+  // The part under way has ended: sets what is next; false if that is nothing.
+  bool Ended(const absl::Status& status) {
+    if (!status.ok() || run_.failed()) {
+      promise_.Set(status.ok() ? run_.status() : status);
+      return false;
+    }
+    if (!in_body_ && *run_.At(step_.predicate_) == 0) {
+      promise_.Set(absl::OkStatus());
+      return false;
+    }
+    in_body_ = !in_body_;
+    return true;
+  }
+
+  const WhileStep& step_;
+  RunState& run_;
+  bool in_body_ = false;
+  Promise promise_;
+};
+
+WhileStep::WhileStep(std::string name, Plan condition, Slice predicate, Plan body)
+    : Step(std::move(name), Together({&condition, &body}, predicate)),
+      condition_(std::move(condition)),
+      body_(std::move(body)),
+      predicate_(predicate) {}
+
+Future WhileStep::Start(RunState& run) const {
+  auto loop = std::make_shared<WhileRun>(*this, run);
+  Future future = loop->future();
+  loop->Continue();
+  return future;
+}
+
+ConditionalStep::ConditionalStep(std::string name, Slice selector, bool is_pred, std::vector<Plan> branches)
+    : Step(std::move(name), Together(branches, selector)),
+      selector_(selector),
+      is_pred_(is_pred),
+      branches_(std::move(branches)) {}
+
+Future ConditionalStep::Start(RunState& run) const {
+  size_t branch;
+  if (is_pred_) {
+    branch = *run.At(selector_) != 0 ? 0 : 1;
+  } else {
+    int32_t index;
+    std::memcpy(&index, run.At(selector_), sizeof index);
+    branch = index < 0 || index >= static_cast<int32_t>(branches_.size()) ? branches_.size() - 1 : index;
+  }
+  return branches_[branch].Start(run);
+}
+
+}  // namespace shoal

@@ -1,0 +1,180 @@
+#include "core/runtime/plan.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/tasks/arena.h"
+
+namespace shoal {
+namespace {
+
+// A step that costs less than this is not worth handing to another worker.
+constexpr double kWorthATaskNs = 2000;
+
+// Uses of one step, by base and offset, overlapping ones of the same kind merged.
+std::vector<SliceUse> Merged(absl::Span<const SliceUse> uses) {
+  std::vector<SliceUse> sorted(uses.begin(), uses.end());
+  std::sort(sorted.begin(), sorted.end(), [](const SliceUse& a, const SliceUse& b) {
+    if (a.writes != b.writes) return a.writes < b.writes;
+    return a.slice.base != b.slice.base ? a.slice.base < b.slice.base : a.slice.offset < b.slice.offset;
+  });
+  std::vector<SliceUse> merged;
+  for (const SliceUse& use : sorted) {
+    if (use.slice.bytes == 0) continue;
+    if (!merged.empty()) {
+      SliceUse& back = merged.back();
+      const int64_t end = back.slice.offset + back.slice.bytes;
+      if (back.writes == use.writes && back.slice.base == use.slice.base && use.slice.offset <= end) {
+        back.slice.bytes = std::max(end, use.slice.offset + use.slice.bytes) - back.slice.offset;
+        continue;
+      }
+    }
+    merged.push_back(use);
+  }
+  return merged;
+}
+
+bool Depends(absl::Span<const SliceUse> later, absl::Span<const SliceUse> earlier) {
+  for (const SliceUse& a : later) {
+    for (const SliceUse& b : earlier) {
+      if ((a.writes || b.writes) && a.slice.Overlaps(b.slice)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// One run of a plan with several steps.
+class PlanRun : public std::enable_shared_from_this<PlanRun> {
+ public:
+  PlanRun(const Plan& plan, RunState& run)
+      : plan_(plan),
+        run_(run),
+        waiting_(new std::atomic<int>[plan.steps_.size()]),
+        remaining_(static_cast<int>(plan.steps_.size())) {
+    for (size_t i = 0; i < plan.steps_.size(); ++i) {
+      waiting_[i].store(plan.waits_for_[i], std::memory_order_relaxed);
+    }
+  }
+
+  Future future() const { return promise_.future(); }
+
+  // Starts `ready` steps and what they make ready, keeping one strand of work for this thread.
+  void Drain(std::vector<int> ready) {
+    while (!ready.empty()) {
+      const int i = TakeNext(ready);
+      const Step& step = *plan_.steps_[i];
+      if (!step.IsAsync() && step.cost_ns() > kWorthATaskNs) HandOut(ready);
+      if (run_.failed()) {
+        Finish(i, ready);
+        continue;
+      }
+      Future future = step.Start(run_);
+      if (future.IsReady()) {
+        if (!future.status().ok()) run_.Fail(future.status());
+        Finish(i, ready);
+        continue;
+      }
+      future.Then([self = shared_from_this(), i](const absl::Status& status) {
+        if (!status.ok()) self->run_.Fail(status);
+        std::vector<int> next;
+        self->Finish(i, next);
+        if (next.empty()) return;
+        // The thread that tells us is not ours to work on.
+        Arena::Get().Submit([self, next = std::move(next)] { self->Drain(next); });
+      });
+    }
+  }
+
+ private:
+  // An asynchronous step if there is one, else the first.
+  int TakeNext(std::vector<int>& ready) const {
+    size_t best = 0;
+    for (size_t k = 1; k < ready.size(); ++k) {
+      const bool k_async = plan_.steps_[ready[k]]->IsAsync(),
+                 best_async = plan_.steps_[ready[best]]->IsAsync();
+      if (k_async != best_async ? k_async : ready[k] < ready[best]) best = k;
+    }
+    const int taken = ready[best];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
+    return taken;
+  }
+
+  void HandOut(std::vector<int>& ready) {
+    for (int i : ready) {
+      Arena::Get().Submit([self = shared_from_this(), i] { self->Drain({i}); });
+    }
+    ready.clear();
+  }
+
+  void Finish(int i, std::vector<int>& ready) {
+    for (int next : plan_.successors_[i]) {
+      if (waiting_[next].fetch_sub(1, std::memory_order_acq_rel) == 1) ready.push_back(next);
+    }
+    if (remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      promise_.Set(run_.failed() ? run_.status() : absl::OkStatus());
+    }
+  }
+
+  const Plan& plan_;
+  RunState& run_;
+  std::unique_ptr<std::atomic<int>[]> waiting_;
+  std::atomic<int> remaining_;
+  Promise promise_;
+};
+
+Plan::Plan(std::vector<std::unique_ptr<Step>> steps) : steps_(std::move(steps)) {
+  const int count = static_cast<int>(steps_.size());
+  successors_.resize(count);
+  waits_for_.assign(count, 0);
+  std::vector<std::vector<SliceUse>> uses;
+  for (int i = 0; i < count; ++i) {
+    uses.push_back(Merged(steps_[i]->uses()));
+    // Latest first; what an earlier step is known to come before through another one needs no edge of its
+    // own.
+    std::vector<bool> before(i, false);
+    for (int k = i - 1; k >= 0; --k) {
+      if (before[k] || !Depends(uses[i], uses[k])) continue;
+      successors_[k].push_back(i);
+      ++waits_for_[i];
+      std::vector<int> stack = {k};
+      while (!stack.empty()) {
+        const int top = stack.back();
+        stack.pop_back();
+        before[top] = true;
+        for (int p = top - 1; p >= 0; --p) {
+          const auto& after = successors_[p];
+          if (!before[p] && std::find(after.begin(), after.end(), top) != after.end()) stack.push_back(p);
+        }
+      }
+    }
+    if (waits_for_[i] == 0) roots_.push_back(i);
+  }
+}
+
+Future Plan::Start(RunState& run) const {
+  if (steps_.empty()) return Future();
+  if (steps_.size() == 1) {
+    if (run.failed()) return Future(run.status());
+    return steps_[0]->Start(run);
+  }
+  auto plan_run = std::make_shared<PlanRun>(*this, run);
+  Future future = plan_run->future();
+  plan_run->Drain(roots_);
+  return future;
+}
+
+double Plan::cost_ns() const {
+  double sum = 0;
+  for (const auto& step : steps_) sum += step->cost_ns();
+  return sum;
+}
+
+std::vector<SliceUse> Plan::Uses() const {
+  std::vector<SliceUse> uses;
+  for (const auto& step : steps_) uses.insert(uses.end(), step->uses().begin(), step->uses().end());
+  return Merged(uses);
+}
+
+}  // namespace shoal

@@ -1,0 +1,122 @@
+#include "core/runtime/plan_program.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+#include "core/memory/slice.h"
+#include "core/tasks/arena.h"
+
+namespace shoal {
+namespace {
+
+// Waking a worker takes a few microseconds; what costs less than a few times that runs where it is called.
+constexpr double kSmallNs = 10000;
+// Temporaries of small programs up to this size lie on the stack.
+constexpr int64_t kStackTempBytes = 8192;
+
+// One run that outlives Start.
+struct Execution {
+  std::shared_ptr<const PlanProgram> program;
+  RunContext context;
+  RunInfo info;
+  std::vector<char*> bases;
+  std::unique_ptr<RunState> state;
+  void* temp = nullptr;
+  Promise promise;
+
+  void Finish(const absl::Status& status) {
+    if (!status.ok()) state->Fail(status);
+    if (temp != nullptr) context.allocator->Free(temp);
+    temp = nullptr;
+    promise.Set(state->failed() ? state->status() : status);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const PlanProgram> PlanProgram::Create(ProgramParts parts) {
+  return std::shared_ptr<const PlanProgram>(new PlanProgram(std::move(parts)));
+}
+
+PlanProgram::PlanProgram(ProgramParts parts) : parts_(std::move(parts)) {
+  constexpr size_t kAlignment = 64;
+  const size_t bytes = (parts_.constants.size() + kAlignment) / kAlignment * kAlignment;
+  constants_ = static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
+  std::memcpy(constants_, parts_.constants.data(), parts_.constants.size());
+  const auto& steps = parts_.plan.steps();
+  is_small_ = steps.empty() || (steps.size() == 1 && !steps[0]->IsAsync() && steps[0]->cost_ns() <= kSmallNs);
+}
+
+PlanProgram::~PlanProgram() { std::free(constants_); }
+
+int64_t PlanProgram::base_count() const {
+  return kFirstParameterBase +
+         static_cast<int64_t>(parts_.parameter_shapes.size() + parts_.result_shapes.size());
+}
+
+void PlanProgram::FillBases(const RunContext& context, RunInfo* info, char* temp, char** bases) const {
+  bases[kRunInfoBase] = reinterpret_cast<char*>(info);
+  bases[kTempBase] = temp;
+  bases[kConstantBase] = constants_;
+  char** next = bases + kFirstParameterBase;
+  for (void* parameter : context.parameters) *next++ = static_cast<char*>(parameter);
+  for (void* result : context.results) *next++ = static_cast<char*>(result);
+}
+
+Future PlanProgram::RunInline(const RunContext& context, char* temp) const {
+  RunInfo info{static_cast<uint32_t>(context.partition.value()), 0};
+  absl::InlinedVector<char*, 32> bases(base_count());
+  FillBases(context, &info, temp, bases.data());
+  RunState state(context, bases.data(), 0);
+  return parts_.plan.Start(state);
+}
+
+Future PlanProgram::Start(RunContext context) const {
+  if (context.parameters.size() != parts_.parameter_shapes.size() ||
+      context.results.size() != parts_.result_shapes.size()) {
+    return absl::InternalError(absl::StrCat(parts_.name, " takes ", parts_.parameter_shapes.size(),
+                                            " parameters and ", parts_.result_shapes.size(),
+                                            " results but was started with ", context.parameters.size(),
+                                            " and ", context.results.size()));
+  }
+  if (is_small_ && parts_.temp_bytes <= kStackTempBytes) {
+    alignas(64) char temp[kStackTempBytes];
+    return RunInline(context, temp);
+  }
+  auto execution = std::make_shared<Execution>();
+  execution->program = shared_from_this();
+  execution->context = std::move(context);
+  execution->info.partition_id = static_cast<uint32_t>(execution->context.partition.value());
+  execution->bases.resize(base_count());
+  execution->state =
+      std::make_unique<RunState>(execution->context, execution->bases.data(), parts_.collective_count);
+  Future future = execution->promise.future();
+  if (parts_.temp_bytes > 0) {
+    absl::StatusOr<void*> temp = execution->context.allocator->Allocate(
+        parts_.temp_bytes, absl::StrCat("temporaries of ", parts_.name));
+    if (!temp.ok()) {
+      execution->Finish(temp.status());
+      return future;
+    }
+    execution->temp = *temp;
+  }
+  FillBases(execution->context, &execution->info, static_cast<char*>(execution->temp),
+            execution->bases.data());
+  auto run = [this, execution] {
+    parts_.plan.Start(*execution->state).Then([execution](const absl::Status& status) {
+      execution->Finish(status);
+    });
+  };
+  if (is_small_) {
+    run();
+  } else {
+    Arena::Get().Submit(std::move(run));
+  }
+  return future;
+}
+
+}  // namespace shoal

@@ -1,0 +1,55 @@
+// PlanProgram: the Program that is a plan over native code, collectives and custom calls.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/codegen/kernel.h"
+#include "core/runtime/plan.h"
+#include "core/runtime/program.h"
+
+namespace shoal {
+
+// What core/lower makes of a module.
+struct ProgramParts {
+  std::string name;
+  std::vector<Shape> parameter_shapes, result_shapes;
+  std::vector<int> result_donors;
+  Plan plan{{}};
+  int64_t collective_count = 0;
+  int64_t temp_bytes = 0;
+  std::string constants;
+  std::shared_ptr<const void> code;  // keeps native functions
+  int64_t code_bytes = 0;
+  std::vector<std::shared_ptr<const Routine>> routines;  // keeps what native steps call
+};
+
+class PlanProgram : public Program, public std::enable_shared_from_this<PlanProgram> {
+ public:
+  static std::shared_ptr<const PlanProgram> Create(ProgramParts parts);
+  ~PlanProgram() override;
+
+  absl::Span<const Shape> parameter_shapes() const override { return parts_.parameter_shapes; }
+  absl::Span<const Shape> result_shapes() const override { return parts_.result_shapes; }
+  absl::Span<const int> result_donors() const override { return parts_.result_donors; }
+  bool has_collectives() const override { return parts_.collective_count > 0; }
+  bool is_small() const override { return is_small_; }
+  int64_t temp_bytes() const override { return parts_.temp_bytes; }
+  int64_t code_bytes() const override { return parts_.code_bytes; }
+  Future Start(RunContext context) const override;
+
+  const Plan& plan() const { return parts_.plan; }
+
+ private:
+  explicit PlanProgram(ProgramParts parts);
+  void FillBases(const RunContext& context, RunInfo* info, char* temp, char** bases) const;
+  Future RunInline(const RunContext& context, char* temp) const;
+  int64_t base_count() const;
+
+  const ProgramParts parts_;
+  char* constants_ = nullptr;  // aligned to 64 bytes
+  bool is_small_ = false;
+};
+
+}  // namespace shoal

@@ -1,0 +1,75 @@
+// Step: the smallest unit that a plan runs. It declares the memory that it reads and writes; the plan derives
+// from that which steps may run at once (plan.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/memory/slice.h"
+#include "core/runtime/program.h"
+#include "core/tasks/future.h"
+
+namespace shoal {
+
+// One execution of a program: what all its plans share. Lives until the run's future is set. Thread-safe.
+class RunState {
+ public:
+  // `bases` as core/memory/slice.h lays them out; `collective_count` ops are numbered from 0.
+  RunState(const RunContext& context, char* const* bases, int64_t collective_count)
+      : context_(context), bases_(bases), instances_(collective_count) {}
+
+  const RunContext& context() const { return context_; }
+  char* const* bases() const { return bases_; }
+  char* At(const Slice& slice) const { return bases_[slice.base] + slice.offset; }
+
+  // How often collective `number` was started before in this run; counts up.
+  int64_t NextInstance(int64_t number) { return instances_[number]++; }
+
+  // Keeps the first error and tells the communicator, so that peers do not wait for this partition.
+  void Fail(const absl::Status& status);
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  absl::Status status() const;
+
+ private:
+  const RunContext& context_;
+  char* const* bases_;
+  std::vector<int64_t> instances_;  // of one op only touched by its own step, whose starts are ordered
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  absl::Status status_;  // guarded by mutex_
+};
+
+struct SliceUse {
+  Slice slice;
+  bool writes = false;
+};
+
+class Step {
+ public:
+  Step(std::string name, std::vector<SliceUse> uses) : name_(std::move(name)), uses_(std::move(uses)) {}
+  virtual ~Step() = default;
+
+  const std::string& name() const { return name_; }
+  absl::Span<const SliceUse> uses() const { return uses_; }
+
+  // Does the work and returns a ready future, or starts it and returns one that is set later. Must not wait
+  // for anything but pieces of its own work in the arena. All that it uses is valid until the future is set.
+  virtual Future Start(RunState& run) const = 0;
+  // True if Start only hands work over: such steps go first.
+  virtual bool IsAsync() const { return false; }
+  // Estimated nanoseconds of the caller's time; a step whose work is not known says a lot.
+  virtual double cost_ns() const = 0;
+
+ private:
+  const std::string name_;
+  const std::vector<SliceUse> uses_;
+};
+
+}  // namespace shoal
