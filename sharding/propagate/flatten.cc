@@ -1,0 +1,78 @@
+#include "sharding/propagate/flatten.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/base/status.h"
+
+namespace shoal {
+namespace {
+
+class Flattener {
+ public:
+  absl::Status Flatten(Computation* computation) {
+    bool inlined = false;
+    for (Instruction* instruction : computation->instructions()) {
+      const auto callees = ProgramComputations(*instruction);
+      for (int64_t i = 0; i < static_cast<int64_t>(callees.size()); ++i) {
+        Computation* callee = instruction->called(i);
+        if (!owned_.insert(callee).second) {
+          callee = callee->parent()->CloneComputation(*callee);
+          owned_.insert(callee);
+          instruction->set_called(i, callee);
+        }
+        SHOAL_RETURN_IF_ERROR(Flatten(callee));
+      }
+      if (instruction->opcode() == Opcode::kCall) {
+        Inline(instruction);
+        inlined = true;
+      }
+    }
+    if (inlined && !computation->SortTopologically()) {
+      return absl::InternalError("a cycle after inlining calls");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static void Inline(Instruction* call) {
+    Computation* into = call->parent();
+    const Computation* callee = call->called(0);
+    absl::flat_hash_map<const Instruction*, Instruction*> copies;
+    for (const Instruction* instruction : callee->instructions()) {
+      if (instruction->opcode() == Opcode::kParameter) {
+        copies[instruction] = call->operand(instruction->parameter_number());
+        continue;
+      }
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
+      copies[instruction] = into->AddClone(*instruction, operands);
+    }
+    Instruction* root = copies.at(callee->root());
+    call->ReplaceAllUsesWith(root);
+    into->Remove(call);
+  }
+
+  absl::flat_hash_set<Computation*> owned_;
+};
+
+}  // namespace
+
+absl::Span<Computation* const> ProgramComputations(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kWhile:
+    case Opcode::kConditional:
+    case Opcode::kCall:
+    case Opcode::kManualComputation:
+      return instruction.called();
+    default:
+      return {};
+  }
+}
+
+absl::Status FlattenCalls(Module& module) {
+  SHOAL_RETURN_IF_ERROR(Flattener().Flatten(module.entry()));
+  module.RemoveUnreachableComputations();
+  return absl::OkStatus();
+}
+
+}  // namespace shoal
