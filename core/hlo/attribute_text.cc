@@ -182,6 +182,8 @@ void Describe(Opcode opcode, CustomCallAttributes& a, V& v) {
   v("custom_call_has_side_effect", a.has_side_effect);
   v("api_version", version);
   v("output_to_operand_aliasing", aliases);
+  v("operand_layouts", a.operand_layouts);
+  v("result_layouts", a.result_layouts);
   v("backend_config", a.backend_config);
 }
 
@@ -679,6 +681,15 @@ Attributes DefaultAttributes(Opcode opcode) {
     default:
       return IsCrossDevice(opcode) ? Attributes(CollectiveAttributes{}) : Attributes();
   }
+}
+
+size_t AttributeKind(Opcode opcode) {
+  static const auto* kinds = [] {
+    auto* table = new std::vector<size_t>();
+    for (Opcode each : AllOpcodes()) table->push_back(DefaultAttributes(each).index());
+    return table;
+  }();
+  return (*kinds)[static_cast<size_t>(opcode)];
 }
 
 std::string AttributesToText(Opcode opcode, const Attributes& attributes) {

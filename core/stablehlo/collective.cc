@@ -1,0 +1,251 @@
+// Collectives. StableHLO numbers their members in four ways, by replica, by partition or by both; here they
+// become device numbers (replica * partitions + partition), the same whatever the way was.
+#include "absl/strings/str_cat.h"
+#include "core/stablehlo/families.h"
+#include "core/stablehlo/importer.h"
+
+namespace shoal {
+namespace {
+
+enum class Strategy { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattened };
+
+constexpr int64_t kMostMembers = 1 << 22;
+
+int64_t IntegerOf(const MlirAttribute* attribute, int64_t otherwise) {
+  return attribute != nullptr && attribute->kind == MlirAttributeKind::kInteger ? attribute->integer
+                                                                                : otherwise;
+}
+
+// The rows of the constant of rank two, without the -1 that fills up short ones.
+absl::StatusOr<Groups> DenseGroups(const OpImporter& c, const MlirAttribute& attribute) {
+  SHOAL_ASSIGN_OR_RETURN(IntVector flat, IntsOf(attribute));
+  if (attribute.kind != MlirAttributeKind::kDenseElements || attribute.type->dims.size() != 2) {
+    return c.Error("the replica groups are not a matrix");
+  }
+  const int64_t width = attribute.type->dims[1];
+  Groups groups;
+  for (int64_t begin = 0; width > 0 && begin < static_cast<int64_t>(flat.size()); begin += width) {
+    std::vector<int64_t>& group = groups.emplace_back();
+    for (int64_t i = begin; i < begin + width; ++i) {
+      if (flat[i] >= 0) group.push_back(flat[i]);
+    }
+    if (group.empty()) groups.pop_back();
+  }
+  return groups;
+}
+
+struct AxisPart {
+  int64_t begin = 0;  // position among the parts of the whole mesh, major to minor
+  int64_t stride = 1, size = 1;
+};
+
+// The groups of a mesh and some of its axes: devices that differ only in those.
+absl::StatusOr<Groups> MeshAxesGroups(const OpImporter& c, const MlirAttribute& record,
+                                      const Importer& importer) {
+  const MlirAttribute* mesh_attribute = record.Find("mesh");
+  const MlirAttribute* axes = record.Find("axes");
+  if (mesh_attribute == nullptr || axes == nullptr) return c.Error("replica groups without mesh or axes");
+  if (mesh_attribute->kind != MlirAttributeKind::kSymbol &&
+      mesh_attribute->kind != MlirAttributeKind::kString) {
+    return c.NotSupported("replica groups over a mesh without a name");
+  }
+  SHOAL_ASSIGN_OR_RETURN(std::shared_ptr<const Mesh> mesh, importer.MeshNamed(mesh_attribute->text));
+  std::vector<AxisPart> grouped;
+  for (const MlirAttribute* axis : axes->elements) {
+    const MlirAttribute* name = axis->Find("name");
+    const int index = name == nullptr ? -1 : mesh->AxisIndex(name->text);
+    if (index < 0) return c.Error("replica groups over an axis that the mesh does not have");
+    int64_t stride = 1;
+    for (size_t i = static_cast<size_t>(index) + 1; i < mesh->axes.size(); ++i) stride *= mesh->axes[i].size;
+    AxisPart part{index, stride, mesh->axes[index].size};
+    if (const MlirAttribute* sub = axis->Find("sub_axis_info")) {
+      const int64_t pre = IntegerOf(sub->Find("pre_size"), 0);
+      const int64_t size = IntegerOf(sub->Find("size"), 0);
+      if (pre < 1 || size < 1 || part.size % pre != 0 || part.size / pre % size != 0)
+        return c.Error("a wrong sub-axis");
+      part.stride *= part.size / (pre * size);
+      part.size = size;
+    }
+    grouped.push_back(part);
+  }
+  const int64_t devices = mesh->device_count();
+  if (devices > kMostMembers) return c.Error("too many devices");
+  int64_t group_size = 1;
+  for (const AxisPart& part : grouped) group_size *= part.size;
+  Groups groups;
+  for (int64_t first = 0; first < devices; ++first) {
+    bool leads = true;
+    for (const AxisPart& part : grouped) leads = leads && first / part.stride % part.size == 0;
+    if (!leads) continue;
+    std::vector<int64_t>& group = groups.emplace_back();
+    for (int64_t member = 0; member < group_size; ++member) {
+      int64_t position = first, rest = member;
+      for (size_t i = grouped.size(); i-- > 0;) {
+        position += rest % grouped[i].size * grouped[i].stride;
+        rest /= grouped[i].size;
+      }
+      group.push_back(mesh->device_ids.empty() ? position : mesh->device_ids[position]);
+    }
+  }
+  return groups;
+}
+
+// From the members' numbers in `strategy` to device numbers.
+absl::StatusOr<Groups> Flatten(const OpImporter& c, Groups groups, Strategy strategy,
+                               const ModuleConfig& config) {
+  const int64_t replicas = config.num_replicas;
+  const int64_t partitions = config.num_partitions;
+  if (replicas * partitions > kMostMembers) return c.Error("too many devices");
+  const bool by_partition = strategy == Strategy::kCrossPartition;
+  const int64_t range = strategy == Strategy::kFlattened ? replicas * partitions
+                        : by_partition                   ? partitions
+                                                         : replicas;
+  for (const std::vector<int64_t>& group : groups) {
+    for (int64_t id : group) {
+      if (id < 0 || id >= range) return c.Error(absl::StrCat("member ", id, " where there are ", range));
+    }
+  }
+  if (groups.empty()) {
+    groups.emplace_back();
+    for (int64_t id = 0; id < range; ++id) groups[0].push_back(id);
+  }
+  Groups flat;
+  switch (strategy) {
+    case Strategy::kFlattened:
+      return groups;
+    case Strategy::kCrossReplica:
+    case Strategy::kCrossPartition: {
+      const int64_t copies = by_partition ? replicas : partitions;
+      for (int64_t copy = 0; copy < copies; ++copy) {
+        for (const std::vector<int64_t>& group : groups) {
+          std::vector<int64_t>& members = flat.emplace_back();
+          for (int64_t id : group)
+            members.push_back(by_partition ? copy * partitions + id : id * partitions + copy);
+        }
+      }
+      return flat;
+    }
+    case Strategy::kCrossReplicaAndPartition:
+      for (const std::vector<int64_t>& group : groups) {
+        std::vector<int64_t>& members = flat.emplace_back();
+        for (int64_t partition = 0; partition < partitions; ++partition) {
+          for (int64_t id : group) members.push_back(id * partitions + partition);
+        }
+      }
+      return flat;
+  }
+  return flat;
+}
+
+// Groups, channel and numbering. `with_channel` is what a channel means where device numbers are not asked
+// for.
+absl::StatusOr<CollectiveAttributes> CollectiveOf(OpImporter& c, Strategy with_channel) {
+  CollectiveAttributes attributes;
+  SHOAL_ASSIGN_OR_RETURN(attributes.channel_id, c.IntOr("channel_id", 0));
+  SHOAL_ASSIGN_OR_RETURN(bool global, c.BoolOr("use_global_device_ids", false));
+  Strategy strategy = attributes.channel_id <= 0 ? Strategy::kCrossReplica
+                      : global                   ? Strategy::kFlattened
+                                                 : with_channel;
+  Groups groups;
+  if (const MlirAttribute* attribute = c.Find("replica_groups")) {
+    if (attribute->kind == MlirAttributeKind::kRecord) {
+      SHOAL_ASSIGN_OR_RETURN(groups, MeshAxesGroups(c, *attribute, c.importer()));
+      strategy = Strategy::kFlattened;
+    } else {
+      SHOAL_ASSIGN_OR_RETURN(groups, DenseGroups(c, *attribute));
+    }
+  }
+  SHOAL_ASSIGN_OR_RETURN(attributes.replica_groups,
+                         Flatten(c, std::move(groups), strategy, c.module().config()));
+  attributes.use_global_device_ids = true;
+  return attributes;
+}
+
+}  // namespace
+
+absl::Status ImportAllGather(OpImporter& c) {
+  const size_t n = c.operands().size();
+  SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n)));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
+                         CollectiveOf(c, Strategy::kCrossReplicaAndPartition));
+  SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("all_gather_dim"));
+  attributes.dimensions = {dimension};
+  return c.Emit(Opcode::kAllGather, c.operands(), std::move(attributes));
+}
+
+absl::Status ImportAllReduce(OpImporter& c) {
+  const size_t n = c.operands().size();
+  SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n), 1));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
+                         CollectiveOf(c, Strategy::kCrossReplicaAndPartition));
+  SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "all_reduce"));
+  return c.Emit(Opcode::kAllReduce, c.operands(), std::move(attributes), {body});
+}
+
+absl::Status ImportReduceScatter(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1, 1, 1));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
+                         CollectiveOf(c, Strategy::kCrossReplicaAndPartition));
+  SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("scatter_dimension"));
+  attributes.dimensions = {dimension};
+  SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "reduce_scatter"));
+  return c.Emit(Opcode::kReduceScatter, c.operands(), std::move(attributes), {body});
+}
+
+absl::Status ImportAllToAll(OpImporter& c) {
+  const size_t n = c.operands().size();
+  SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n)));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, CollectiveOf(c, Strategy::kCrossPartition));
+  SHOAL_ASSIGN_OR_RETURN(int64_t split, c.Int("split_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(int64_t concat, c.Int("concat_dimension"));
+  attributes.dimensions = {split, concat};
+  return c.Emit(Opcode::kAllToAll, c.operands(), std::move(attributes));
+}
+
+absl::Status ImportCollectiveBroadcast(OpImporter& c) {
+  const size_t n = c.operands().size();
+  SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n)));
+  SHOAL_ASSIGN_OR_RETURN(bool dynamic_root, c.BoolOr("has_dynamic_root", false));
+  if (dynamic_root) return c.NotSupported("a root that is computed");
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, CollectiveOf(c, Strategy::kCrossPartition));
+  return c.Emit(Opcode::kCollectiveBroadcast, c.operands(), std::move(attributes));
+}
+
+// Pairs are of partitions within each replica if there is a channel, otherwise of replicas.
+absl::Status ImportCollectivePermute(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  CollectiveAttributes attributes;
+  SHOAL_ASSIGN_OR_RETURN(attributes.channel_id, c.IntOr("channel_id", 0));
+  SHOAL_ASSIGN_OR_RETURN(IntVector flat, c.Ints("source_target_pairs"));
+  const int64_t partitions = c.module().config().num_partitions;
+  const int64_t replicas = c.module().config().num_replicas;
+  const bool by_partition = attributes.channel_id > 0;
+  const int64_t copies = by_partition ? replicas : partitions;
+  const int64_t range = by_partition ? partitions : replicas;
+  if (static_cast<int64_t>(flat.size()) * copies > kMostMembers) return c.Error("too many pairs");
+  for (int64_t copy = 0; copy < copies; ++copy) {
+    for (size_t i = 0; i + 1 < flat.size(); i += 2) {
+      int64_t pair[2];
+      for (int j = 0; j < 2; ++j) {
+        const int64_t id = flat[i + j];
+        if (id < 0 || id >= range) return c.Error(absl::StrCat("member ", id, " where there are ", range));
+        pair[j] = by_partition ? copy * partitions + id : id * partitions + copy;
+      }
+      attributes.source_target_pairs.push_back({pair[0], pair[1]});
+    }
+  }
+  attributes.use_global_device_ids = true;
+  return c.Emit(Opcode::kCollectivePermute, c.operands(), std::move(attributes));
+}
+
+absl::Status ImportPartitionId(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(0));
+  return c.Emit(Opcode::kPartitionId, {});
+}
+
+absl::Status ImportReplicaId(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(0));
+  return c.Emit(Opcode::kReplicaId, {});
+}
+
+}  // namespace shoal

@@ -1,0 +1,175 @@
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "core/stablehlo/families.h"
+#include "core/stablehlo/importer.h"
+
+namespace shoal {
+namespace {
+
+bool IsConstantOp(const MlirOperation* op) {
+  return op != nullptr && (op->name == "stablehlo.constant" || op->name == "sdy.constant");
+}
+
+// Collects what regions use and do not define, in the order of first use. Constants are not worth carrying.
+class CaptureFinder {
+ public:
+  void Visit(const MlirRegion& region) {
+    for (const MlirBlock* block : region.blocks) {
+      for (const MlirValue* argument : block->arguments) seen_.insert(argument);
+      for (const MlirOperation* op : block->operations) Visit(*op);
+    }
+  }
+  std::vector<const MlirValue*> captures() && { return std::move(captures_); }
+
+ private:
+  void Visit(const MlirOperation& op) {
+    for (const MlirValue* operand : op.operands) {
+      if (IsConstantOp(operand->owner)) continue;
+      if (seen_.insert(operand).second) captures_.push_back(operand);
+    }
+    for (const MlirRegion* region : op.regions) Visit(*region);
+    for (const MlirValue* result : op.results) seen_.insert(result);
+  }
+
+  absl::flat_hash_set<const MlirValue*> seen_;
+  std::vector<const MlirValue*> captures_;
+};
+
+absl::StatusOr<const MlirBlock*> BlockOf(const OpImporter& c, size_t region) {
+  const std::vector<MlirBlock*>& blocks = c.op().regions[region]->blocks;
+  if (blocks.size() != 1) return c.Error(absl::StrCat("region ", region, " has ", blocks.size(), " blocks"));
+  return blocks[0];
+}
+
+// A computation whose one parameter is the tuple `state`: the block's arguments, then the captures.
+absl::StatusOr<Computation*> RegionOverTuple(OpImporter& c, size_t region, absl::string_view wish,
+                                             const Shape& state, absl::Span<const MlirValue* const> captures,
+                                             bool returns_state) {
+  SHOAL_ASSIGN_OR_RETURN(const MlirBlock* block, BlockOf(c, region));
+  if (block->arguments.size() + captures.size() != state.elements().size()) {
+    return c.Error(absl::StrCat("region ", region, " has ", block->arguments.size(), " arguments"));
+  }
+  Computation* computation = c.module().AddComputation(wish);
+  RegionImporter importer(&c.importer(), computation);
+  Instruction* parameter = computation->AddParameter(0, state);
+  std::vector<Instruction*> captured;
+  for (size_t i = 0; i < state.elements().size(); ++i) {
+    Instruction* element = computation->AddGetTupleElement(parameter, static_cast<int64_t>(i));
+    const bool is_capture = i >= block->arguments.size();
+    if (is_capture) captured.push_back(element);
+    importer.Bind(is_capture ? captures[i - block->arguments.size()] : block->arguments[i], element);
+  }
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results, importer.Import(*block));
+  if (returns_state) results.insert(results.end(), captured.begin(), captured.end());
+  computation->set_root(!returns_state && results.size() == 1 ? results[0] : computation->AddTuple(results));
+  return computation;
+}
+
+absl::Status ImportBranches(OpImporter& c, absl::string_view wish) {
+  if (c.operands().size() != 1) return c.Error("one operand is expected");
+  if (c.op().regions.empty()) return c.Error("there are no branches");
+  std::vector<Instruction*> operands = {c.operand(0)};
+  std::vector<Computation*> branches;
+  for (size_t i = 0; i < c.op().regions.size(); ++i) {
+    CaptureFinder finder;
+    finder.Visit(*c.op().regions[i]);
+    const std::vector<const MlirValue*> captures = std::move(finder).captures();
+    std::vector<Instruction*> values;
+    for (const MlirValue* capture : captures) {
+      SHOAL_ASSIGN_OR_RETURN(values.emplace_back(), c.region().Lookup(capture, c.op()));
+    }
+    operands.push_back(c.computation().AddTuple(values));
+    SHOAL_ASSIGN_OR_RETURN(branches.emplace_back(), RegionOverTuple(c, i, wish, operands.back()->shape(),
+                                                                    captures, /*returns_state=*/false));
+  }
+  return c.Emit(Opcode::kConditional, operands, {}, branches);
+}
+
+}  // namespace
+
+absl::Status ImportCase(OpImporter& c) { return ImportBranches(c, "branch"); }
+
+absl::Status ImportIf(OpImporter& c) {
+  if (c.op().regions.size() != 2) return c.Error("two branches are expected");
+  return ImportBranches(c, "branch");
+}
+
+// The state is the operands, then what the regions capture; the latter goes round unchanged.
+absl::Status ImportWhile(OpImporter& c) {
+  const size_t n = c.operands().size();
+  SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n), 2));
+  CaptureFinder finder;
+  finder.Visit(*c.op().regions[0]);
+  finder.Visit(*c.op().regions[1]);
+  const std::vector<const MlirValue*> captures = std::move(finder).captures();
+  std::vector<Instruction*> initial(c.operands().begin(), c.operands().end());
+  for (const MlirValue* capture : captures) {
+    SHOAL_ASSIGN_OR_RETURN(initial.emplace_back(), c.region().Lookup(capture, c.op()));
+  }
+  Instruction* state = c.computation().AddTuple(initial);
+  SHOAL_ASSIGN_OR_RETURN(Computation * condition,
+                         RegionOverTuple(c, 0, "while_condition", state->shape(), captures, false));
+  SHOAL_ASSIGN_OR_RETURN(Computation * body,
+                         RegionOverTuple(c, 1, "while_body", state->shape(), captures, true));
+  if (body->root()->shape() != state->shape()) {
+    return c.Error(absl::StrCat("the body returns ", body->root()->shape().ToString(), " where the state is ",
+                                state->shape().ToString()));
+  }
+  for (size_t i = 0; i < n; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape(i));
+    if (shape != c.operand_shape(i)) return c.Error(absl::StrCat("result ", i, " is ", shape.ToString()));
+  }
+  return c.Finish(c.Add(Opcode::kWhile, state->shape(), {state}, {}, {condition, body}), /*is_tuple=*/true);
+}
+
+absl::Status ImportCall(OpImporter& c) {
+  SHOAL_ASSIGN_OR_RETURN(absl::string_view name, c.Text("callee"));
+  SHOAL_ASSIGN_OR_RETURN(Computation * callee, c.importer().Function(name));
+  if (callee->parameters().size() != c.operands().size()) {
+    return c.Error(absl::StrCat("@", name, " takes ", callee->parameters().size(), " arguments, not ",
+                                c.operands().size()));
+  }
+  return c.Emit(Opcode::kCall, c.operands(), {}, {callee});
+}
+
+namespace {
+
+// Whether HLO has the CHLO operation that a composite stands for, on these types. What it would need for
+// complex numbers is written out in the decomposition.
+absl::StatusOr<bool> ImportNative(OpImporter& c, absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "chlo.") || c.operands().empty() || !c.operand_shape(0).IsArray())
+    return false;
+  if (IsComplex(c.operand_shape(0).element_type())) return false;
+  if (name == "top_k") {
+    const MlirAttribute* attributes = c.Find("composite_attributes");
+    const MlirAttribute* k = attributes == nullptr ? nullptr : attributes->Find("k");
+    const MlirAttribute* largest = attributes == nullptr ? nullptr : attributes->Find("largest");
+    if (k == nullptr || k->kind != MlirAttributeKind::kInteger || c.operands().size() != 1) return false;
+    TopKAttributes top{k->integer, largest == nullptr || largest->integer != 0};
+    SHOAL_RETURN_IF_ERROR(c.Emit(Opcode::kTopK, c.operands(), top));
+    return true;
+  }
+  absl::StatusOr<Opcode> opcode = ParseOpcode(absl::StrReplaceAll(name, {{"_", "-"}}));
+  if (!opcode.ok() || FamilyOf(*opcode) != OpFamily::kElementwise || OpcodeArity(*opcode) != 1) return false;
+  if (c.operands().size() != 1 || c.op().results.size() != 1) return false;
+  SHOAL_RETURN_IF_ERROR(c.Emit(*opcode, c.operands()));
+  return true;
+}
+
+}  // namespace
+
+absl::Status ImportComposite(OpImporter& c) {
+  SHOAL_ASSIGN_OR_RETURN(absl::string_view name, c.Text("name"));
+  SHOAL_ASSIGN_OR_RETURN(bool done, ImportNative(c, name));
+  if (done) return absl::OkStatus();
+  SHOAL_ASSIGN_OR_RETURN(absl::string_view decomposition, c.Text("decomposition"));
+  SHOAL_ASSIGN_OR_RETURN(Computation * callee, c.importer().Function(decomposition));
+  if (callee->parameters().size() != c.operands().size())
+    return c.Error("its decomposition takes other arguments");
+  return c.Emit(Opcode::kCall, c.operands(), {}, {callee});
+}
+
+}  // namespace shoal

@@ -1,0 +1,37 @@
+#include "absl/strings/str_cat.h"
+#include "core/stablehlo/families.h"
+#include "core/stablehlo/importer.h"
+#include "core/stablehlo/window.h"
+
+namespace shoal {
+
+absl::Status ImportConvolution(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(1));
+  ConvolutionAttributes a;
+  SHOAL_ASSIGN_OR_RETURN(a.input_batch, c.Int("input_batch_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(a.input_feature, c.Int("input_feature_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(a.input_spatial, c.Ints("input_spatial_dimensions"));
+  SHOAL_ASSIGN_OR_RETURN(a.kernel_input_feature, c.Int("kernel_input_feature_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(a.kernel_output_feature, c.Int("kernel_output_feature_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(a.kernel_spatial, c.Ints("kernel_spatial_dimensions"));
+  SHOAL_ASSIGN_OR_RETURN(a.output_batch, c.Int("output_batch_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(a.output_feature, c.Int("output_feature_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(a.output_spatial, c.Ints("output_spatial_dimensions"));
+  SHOAL_ASSIGN_OR_RETURN(a.feature_group_count, c.IntOr("feature_group_count", 1));
+  SHOAL_ASSIGN_OR_RETURN(a.batch_group_count, c.IntOr("batch_group_count", 1));
+  SHOAL_ASSIGN_OR_RETURN(a.precision, PrecisionOf(c));
+  IntVector sizes;
+  for (int64_t dim : a.kernel_spatial) {
+    if (dim < 0 || dim >= c.operand_shape(1).rank()) return c.Error(absl::StrCat("kernel dimension ", dim));
+    sizes.push_back(c.operand_shape(1).dim(dim));
+  }
+  WindowNames names;
+  names.base_dilations = "lhs_dilation";
+  names.window_dilations = "rhs_dilation";
+  names.reversal = "window_reversal";
+  SHOAL_ASSIGN_OR_RETURN(a.window, WindowOf(c, sizes, names));
+  return c.Emit(Opcode::kConvolution, c.operands(), std::move(a));
+}
+
+}  // namespace shoal

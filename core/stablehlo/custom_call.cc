@@ -1,0 +1,198 @@
+#include <numeric>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/stablehlo/families.h"
+#include "core/stablehlo/import_sharding.h"
+#include "core/stablehlo/importer.h"
+
+namespace shoal {
+namespace {
+
+// The words of an enumeration in bytecode, or a number in text.
+absl::StatusOr<int64_t> ApiVersion(const OpImporter& c) {
+  const MlirAttribute* version = c.Find("api_version");
+  if (version == nullptr) return 1;
+  if (version->kind == MlirAttributeKind::kInteger) return version->integer;
+  constexpr absl::string_view kWords[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
+                                          "API_VERSION_STATUS_RETURNING",
+                                          "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
+  for (size_t i = 0; i < std::size(kWords); ++i) {
+    if (version->text == kWords[i]) return static_cast<int64_t>(i);
+  }
+  return c.Error("an API version that StableHLO does not have");
+}
+
+// A dictionary of the typed FFI stands as MLIR text; older programs keep it apart.
+std::string BackendConfig(const OpImporter& c) {
+  const MlirAttribute* config = c.Find("mhlo.backend_config");
+  if (config == nullptr) config = c.Find("backend_config");
+  if (config == nullptr) return "";
+  return config->kind == MlirAttributeKind::kString ? std::string(config->text) : ToString(*config);
+}
+
+absl::StatusOr<Pairs> OutputAliases(const OpImporter& c) {
+  Pairs pairs;
+  const MlirAttribute* list = c.Find("output_operand_aliases");
+  if (list == nullptr) return pairs;
+  for (const MlirAttribute* alias : list->elements) {
+    const MlirAttribute* outputs = alias->Find("output_tuple_indices");
+    const MlirAttribute* operand = alias->Find("operand_index");
+    const MlirAttribute* inner = alias->Find("operand_tuple_indices");
+    if (outputs == nullptr || operand == nullptr) return c.Error("an alias without its indices");
+    SHOAL_ASSIGN_OR_RETURN(IntVector output, IntsOf(*outputs));
+    if (output.size() > 1 || (inner != nullptr && !inner->ints.empty()))
+      return c.NotSupported("an alias inside a tuple");
+    pairs.push_back({output.empty() ? 0 : output[0], operand->integer});
+  }
+  return pairs;
+}
+
+// The layouts of operands or results, minor to major; empty if all are row-major.
+absl::StatusOr<Groups> Layouts(const OpImporter& c, absl::string_view name, size_t count) {
+  const MlirAttribute* list = c.Find(name);
+  Groups layouts;
+  if (list == nullptr || list->elements.empty()) return layouts;
+  if (list->elements.size() != count)
+    return c.Error(absl::StrCat(name, " has ", list->elements.size(), " entries"));
+  bool row_major = true;
+  for (const MlirAttribute* element : list->elements) {
+    SHOAL_ASSIGN_OR_RETURN(layouts.emplace_back(), IntsOf(*element));
+    const IntVector& layout = layouts.back();
+    std::vector<bool> seen(layout.size());
+    for (size_t i = 0; i < layout.size(); ++i) {
+      const int64_t dim = layout[i];
+      if (dim < 0 || dim >= static_cast<int64_t>(layout.size()) || seen[dim])
+        return c.Error("a layout that is no permutation");
+      seen[dim] = true;
+      row_major = row_major && dim == static_cast<int64_t>(layout.size() - 1 - i);
+    }
+  }
+  if (row_major) layouts.clear();
+  return layouts;
+}
+
+// `value`, or its transpose whose row-major bytes are `value` in this layout.
+absl::StatusOr<Instruction*> ToLayout(OpImporter& c, Instruction* value, const IntVector& layout) {
+  if (!value->shape().IsArray() || value->shape().rank() != static_cast<int64_t>(layout.size())) {
+    return c.Error(absl::StrCat("a layout of rank ", layout.size(), " for ", value->shape().ToString()));
+  }
+  const IntVector permutation(layout.rbegin(), layout.rend());
+  if (std::is_sorted(permutation.begin(), permutation.end())) return value;
+  DimVector dims;
+  for (int64_t dim : permutation) dims.push_back(value->shape().dim(dim));
+  return c.Add(Opcode::kTranspose, value->shape().WithDims(dims), {value}, DimensionsAttributes{permutation});
+}
+
+// The shape of a result as the callee's bytes stand in memory.
+absl::StatusOr<Shape> PhysicalShape(const OpImporter& c, const Shape& shape, const IntVector& layout) {
+  if (!shape.IsArray() || shape.rank() != static_cast<int64_t>(layout.size())) {
+    return c.Error(absl::StrCat("a layout of rank ", layout.size(), " for ", shape.ToString()));
+  }
+  DimVector dims;
+  for (size_t i = layout.size(); i-- > 0;) dims.push_back(shape.dim(layout[i]));
+  return shape.WithDims(dims);
+}
+
+Instruction* FromLayout(OpImporter& c, Instruction* value, const Shape& shape, const IntVector& layout) {
+  const IntVector order(layout.rbegin(), layout.rend());
+  if (std::is_sorted(order.begin(), order.end())) return value;
+  IntVector inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = static_cast<int64_t>(i);
+  return c.Add(Opcode::kTranspose, shape, {value}, DimensionsAttributes{std::move(inverse)});
+}
+
+// A call whose operands or results are not row-major in memory: transposes around it, so that inside HLO all
+// are.
+absl::Status EmitWithLayouts(OpImporter& c, CustomCallAttributes attributes,
+                             absl::Span<Computation* const> called) {
+  std::vector<Instruction*> operands(c.operands().begin(), c.operands().end());
+  for (size_t i = 0; i < operands.size() && !attributes.operand_layouts.empty(); ++i) {
+    if (operands[i]->shape().IsToken()) continue;
+    SHOAL_ASSIGN_OR_RETURN(operands[i], ToLayout(c, operands[i], attributes.operand_layouts[i]));
+  }
+  const Groups layouts = attributes.result_layouts;
+  const size_t n = c.op().results.size();
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < n; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape(i));
+    if (!layouts.empty() && !shape.IsToken()) {
+      SHOAL_ASSIGN_OR_RETURN(shape, PhysicalShape(c, shape, layouts[i]));
+    }
+    shapes.push_back(std::move(shape));
+  }
+  Shape shape = n == 1 ? shapes[0] : Shape::Tuple(shapes);
+  Instruction* call = c.Add(Opcode::kCustomCall, std::move(shape), operands, std::move(attributes), called);
+  if (layouts.empty()) return c.Finish(call, n != 1);
+  for (size_t i = 0; i < n; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape logical, c.ResultShape(i));
+    Instruction* result = n == 1 ? call : c.computation().AddGetTupleElement(call, static_cast<int64_t>(i));
+    if (!logical.IsToken()) result = FromLayout(c, result, logical, layouts[i]);
+    c.region().Bind(c.op().results[i], result);
+  }
+  return absl::OkStatus();
+}
+
+// GSPMD's constraint: the sharding stands in mhlo.sharding; "unspecified_dims=[0,1]" in the backend
+// configuration names dimensions that may be split further.
+absl::Status ImportGspmdConstraint(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  const MlirAttribute* text = c.Find("mhlo.sharding");
+  if (text == nullptr && c.Find("sdy.sharding") == nullptr) return c.Alias(c.operand(0));
+  SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
+  Instruction* constraint = c.Add(Opcode::kShardingConstraint, std::move(shape), c.operands());
+  SHOAL_RETURN_IF_ERROR(c.Finish(constraint));
+  std::string config = BackendConfig(c);
+  absl::string_view rest = config;
+  const size_t list = rest.find("unspecified_dims=[");
+  if (list == absl::string_view::npos || constraint->sharding() == nullptr) return absl::OkStatus();
+  rest.remove_prefix(list + absl::string_view("unspecified_dims=[").size());
+  Sharding sharding = *constraint->sharding();
+  for (absl::string_view word : absl::StrSplit(rest.substr(0, rest.find(']')), ',')) {
+    int64_t dim = 0;
+    if (absl::SimpleAtoi(word, &dim) && dim >= 0 && dim < static_cast<int64_t>(sharding.dims.size())) {
+      sharding.dims[dim].open = true;
+    }
+  }
+  constraint->set_sharding(std::move(sharding));
+  return absl::OkStatus();
+}
+
+absl::Status ImportTopKCall(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1, 2));
+  const MlirAttribute* attributes = c.Find("mhlo.attributes");
+  const MlirAttribute* k = attributes == nullptr ? nullptr : attributes->Find("k");
+  if (k == nullptr || k->kind != MlirAttributeKind::kInteger) return c.Error("the attribute k is missing");
+  const MlirAttribute* largest = attributes->Find("largest");
+  return c.Emit(Opcode::kTopK, c.operands(),
+                TopKAttributes{k->integer, largest == nullptr || largest->integer != 0});
+}
+
+}  // namespace
+
+absl::Status ImportCustomCall(OpImporter& c) {
+  CustomCallAttributes attributes;
+  SHOAL_ASSIGN_OR_RETURN(absl::string_view target, c.Text("call_target_name"));
+  if (target == "Sharding") return ImportGspmdConstraint(c);
+  if (target == "mhlo.topk") return ImportTopKCall(c);
+  // Memory kinds stand on the results of @main; inside a program all memory is the same.
+  if (target == "annotate_device_placement" && c.operands().size() == 1) return ImportIdentity(c);
+  attributes.target = std::string(target);
+  attributes.backend_config = BackendConfig(c);
+  SHOAL_ASSIGN_OR_RETURN(attributes.api_version, ApiVersion(c));
+  SHOAL_ASSIGN_OR_RETURN(attributes.has_side_effect, c.BoolOr("has_side_effect", false));
+  SHOAL_ASSIGN_OR_RETURN(attributes.output_operand_aliases, OutputAliases(c));
+  SHOAL_ASSIGN_OR_RETURN(attributes.operand_layouts, Layouts(c, "operand_layouts", c.operands().size()));
+  SHOAL_ASSIGN_OR_RETURN(attributes.result_layouts, Layouts(c, "result_layouts", c.op().results.size()));
+  std::vector<Computation*> called;
+  if (const MlirAttribute* list = c.Find("called_computations")) {
+    for (const MlirAttribute* symbol : list->elements) {
+      SHOAL_ASSIGN_OR_RETURN(called.emplace_back(), c.importer().Function(symbol->text));
+    }
+  }
+  return EmitWithLayouts(c, std::move(attributes), called);
+}
+
+}  // namespace shoal

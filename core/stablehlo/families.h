@@ -1,0 +1,87 @@
+// The import functions of each family; op_table.cc says which operation has which. Those of a family stand in
+// the file of its name.
+#pragma once
+
+#include "absl/status/status.h"
+
+namespace shoal {
+
+class OpImporter;
+
+// elementwise.cc
+absl::Status ImportElementwise(OpImporter& c);
+absl::Status ImportCompare(OpImporter& c);
+absl::Status ImportReducePrecision(OpImporter& c);
+absl::Status ImportMap(OpImporter& c);
+// constant.cc
+absl::Status ImportConstant(OpImporter& c);
+absl::Status ImportIota(OpImporter& c);
+absl::Status ImportGetDimensionSize(OpImporter& c);
+// rng.cc
+absl::Status ImportRng(OpImporter& c);
+absl::Status ImportRngBitGenerator(OpImporter& c);
+// dot.cc
+absl::Status ImportDot(OpImporter& c);
+absl::Status ImportDotGeneral(OpImporter& c);
+// convolution.cc
+absl::Status ImportConvolution(OpImporter& c);
+// reduce.cc
+absl::Status ImportReduce(OpImporter& c);
+// reduce_window.cc
+absl::Status ImportReduceWindow(OpImporter& c);
+absl::Status ImportSelectAndScatter(OpImporter& c);
+// reshape.cc
+absl::Status ImportBroadcast(OpImporter& c);
+absl::Status ImportBroadcastInDim(OpImporter& c);
+absl::Status ImportReshape(OpImporter& c);
+absl::Status ImportTranspose(OpImporter& c);
+// slice.cc
+absl::Status ImportConcatenate(OpImporter& c);
+absl::Status ImportDynamicSlice(OpImporter& c);
+absl::Status ImportDynamicUpdateSlice(OpImporter& c);
+absl::Status ImportPad(OpImporter& c);
+absl::Status ImportReverse(OpImporter& c);
+absl::Status ImportSlice(OpImporter& c);
+// gather.cc
+absl::Status ImportGather(OpImporter& c);
+absl::Status ImportScatter(OpImporter& c);
+// sort.cc
+absl::Status ImportSort(OpImporter& c);
+absl::Status ImportTopK(OpImporter& c);
+// control.cc
+absl::Status ImportCall(OpImporter& c);
+absl::Status ImportCase(OpImporter& c);
+absl::Status ImportIf(OpImporter& c);
+absl::Status ImportWhile(OpImporter& c);
+absl::Status ImportComposite(OpImporter& c);
+// tuple.cc
+absl::Status ImportAfterAll(OpImporter& c);
+absl::Status ImportConversionCast(OpImporter& c);
+absl::Status ImportGetTupleElement(OpImporter& c);
+absl::Status ImportIdentity(OpImporter& c);
+absl::Status ImportOptimizationBarrier(OpImporter& c);
+absl::Status ImportTuple(OpImporter& c);
+// collective.cc
+absl::Status ImportAllGather(OpImporter& c);
+absl::Status ImportAllReduce(OpImporter& c);
+absl::Status ImportAllToAll(OpImporter& c);
+absl::Status ImportCollectiveBroadcast(OpImporter& c);
+absl::Status ImportCollectivePermute(OpImporter& c);
+absl::Status ImportPartitionId(OpImporter& c);
+absl::Status ImportReduceScatter(OpImporter& c);
+absl::Status ImportReplicaId(OpImporter& c);
+// sharding.cc
+absl::Status ImportManualComputation(OpImporter& c);
+absl::Status ImportNamedComputation(OpImporter& c);
+absl::Status ImportReshard(OpImporter& c);
+absl::Status ImportShardingConstraint(OpImporter& c);
+absl::Status ImportShardingGroup(OpImporter& c);
+// linalg.cc
+absl::Status ImportCholesky(OpImporter& c);
+absl::Status ImportTriangularSolve(OpImporter& c);
+// fft.cc
+absl::Status ImportFft(OpImporter& c);
+// custom_call.cc
+absl::Status ImportCustomCall(OpImporter& c);
+
+}  // namespace shoal

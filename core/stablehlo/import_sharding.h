@@ -1,0 +1,30 @@
+// Shardings as MLIR attributes, to the values of core/hlo/sharding.h.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/hlo/sharding.h"
+#include "core/stablehlo/importer.h"
+#include "core/stablehlo/mlir_ir.h"
+
+namespace shoal {
+
+// The record sdy.mesh.
+absl::StatusOr<std::shared_ptr<const Mesh>> MeshOf(const MlirAttribute& attribute, absl::string_view name);
+// The record sdy.sharding, whose mesh is a name or stands there itself.
+absl::StatusOr<Sharding> ShardingOf(const MlirAttribute& attribute, const Importer& importer);
+// The record sdy.sharding_per_value, or one sdy.sharding.
+absl::StatusOr<std::vector<Sharding>> ShardingsOf(const MlirAttribute& attribute, const Importer& importer);
+
+// XLA's sharding strings ("{devices=[2,1]<=[2]}", "{replicated}", a tuple of them), one a leaf of `shape`.
+// Dimensions listed in `open_dims` may be split further. A leaf that is manual, or of another kind that says
+// nothing about placement, has a null mesh.
+//
+// All strings over n devices share one mesh where they can: its axes are the prime factors of n by stride,
+// and a tile order that follows them needs no list of devices.
+absl::StatusOr<std::vector<Sharding>> ParseGspmdShardings(absl::string_view text, const Shape& shape,
+                                                          int64_t num_devices);
+
+}  // namespace shoal

@@ -1,0 +1,375 @@
+// The vhlo dialect: StableHLO with versions. The numbers are those of StableHLO 0.9 to 1.20; new ones are
+// appended there and old ones never change.
+#include "absl/strings/str_cat.h"
+#include "core/stablehlo/dialect_bytecode.h"
+
+namespace shoal {
+namespace {
+
+enum AttributeCode : uint64_t {
+  kArray = 1,
+  kBoolean = 2,
+  kComparisonDirection = 3,
+  kComparisonType = 4,
+  kCustomCallApiVersion = 5,
+  kDictionary = 6,
+  kFftType = 7,
+  kFloat = 8,
+  kInteger = 9,
+  kOutputOperandAlias = 10,
+  kPrecision = 11,
+  kRngAlgorithm = 12,
+  kRngDistribution = 13,
+  kString = 14,
+  kTensor = 15,
+  kTranspose = 16,
+  kType = 17,
+  kTypeExtensions = 18,
+  kResultAccuracyMode = 19,
+  kResultAccuracy = 20,
+  kSubAxisInfo = 21,
+  kAxisRef = 22,
+  kReplicaGroupMeshAxes = 23,
+  kMeshAxis = 24,
+  kMesh = 25,
+};
+
+enum TypeCode : uint64_t {
+  kComplexType = 1,
+  kFunctionType = 8,
+  kIndexType = 9,
+  kRankedTensorType = 20,
+  kRankedTensorWithEncodingType = 21,
+  kTokenType = 22,
+  kTupleType = 23,
+  kUniformQuantizedType = 24,
+  kUnrankedTensorType = 25,
+  kWitnessType = 26,
+  kUniformQuantizedPerAxisType = 30,
+  kNoneType = 33,
+  kTf32Type = 34,
+  kF6E2M3FNType = 38,
+  kF6E3M2FNType = 39,
+  kRankedBufferType = 41,
+  kFutureType = 42,
+};
+
+struct ScalarCode {
+  uint64_t code;
+  ElementType element;
+};
+constexpr ScalarCode kScalars[] = {
+    {0, ElementType::kPred},        {2, ElementType::kBF16},
+    {3, ElementType::kF16},         {4, ElementType::kF32},
+    {5, ElementType::kF64},         {6, ElementType::kF8E4M3FN},
+    {7, ElementType::kF8E5M2},      {10, ElementType::kS4},
+    {11, ElementType::kS8},         {12, ElementType::kS16},
+    {13, ElementType::kS32},        {14, ElementType::kS64},
+    {15, ElementType::kU4},         {16, ElementType::kU8},
+    {17, ElementType::kU16},        {18, ElementType::kU32},
+    {19, ElementType::kU64},        {27, ElementType::kF8E4M3FNUZ},
+    {28, ElementType::kF8E5M2FNUZ}, {29, ElementType::kF8E4M3B11FNUZ},
+    {31, ElementType::kS2},         {32, ElementType::kU2},
+    {35, ElementType::kF8E4M3},     {36, ElementType::kF8E3M4},
+    {37, ElementType::kF4E2M1FN},   {40, ElementType::kF8E8M0FNU},
+};
+
+// The words of each enumeration, by number, in the order of AttributeCode.
+struct EnumWords {
+  uint64_t code;
+  std::initializer_list<absl::string_view> words;
+};
+const EnumWords kEnums[] = {
+    {kComparisonDirection, {"EQ", "NE", "GE", "GT", "LE", "LT"}},
+    {kComparisonType, {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}},
+    {kCustomCallApiVersion,
+     {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
+      "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"}},
+    {kFftType, {"FFT", "IFFT", "RFFT", "IRFFT"}},
+    {kPrecision, {"DEFAULT", "HIGH", "HIGHEST"}},
+    {kRngAlgorithm, {"DEFAULT", "THREE_FRY", "PHILOX"}},
+    {kRngDistribution, {"", "UNIFORM", "NORMAL"}},
+    {kTranspose, {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}},
+    {kResultAccuracyMode, {"DEFAULT", "HIGHEST", "TOLERANCE"}},
+};
+
+// A record's parameters, put in one after the other.
+class RecordBuilder {
+ public:
+  RecordBuilder(EntryReader* reader, absl::string_view name)
+      : reader_(reader), record_(reader->module()->NewAttribute(MlirAttributeKind::kRecord)) {
+    record_->text = name;
+  }
+  RecordBuilder& Add(absl::string_view name, const MlirAttribute* value) {
+    if (value != nullptr) record_->entries.push_back({name, value});
+    return *this;
+  }
+  RecordBuilder& Integer(absl::string_view name) {
+    MlirAttribute* value = reader_->module()->NewAttribute(MlirAttributeKind::kInteger);
+    value->type = reader_->module()->Scalar(ElementType::kS64);
+    value->integer = reader_->SignedVarInt();
+    return Add(name, value);
+  }
+  RecordBuilder& Integers(absl::string_view name) {
+    MlirAttribute* value = reader_->module()->NewAttribute(MlirAttributeKind::kDenseArray);
+    value->type = reader_->module()->Scalar(ElementType::kS64);
+    value->ints = reader_->SignedVarInts();
+    return Add(name, value);
+  }
+  RecordBuilder& Double(absl::string_view name) {
+    MlirAttribute* value = reader_->module()->NewAttribute(MlirAttributeKind::kFloat);
+    value->type = reader_->module()->Scalar(ElementType::kF64);
+    value->number = reader_->Double();
+    return Add(name, value);
+  }
+  MlirAttribute* record() { return record_; }
+
+ private:
+  EntryReader* reader_;
+  MlirAttribute* record_;
+};
+
+MlirAttribute* Enumeration(EntryReader& reader, uint64_t code) {
+  for (const EnumWords& row : kEnums) {
+    if (row.code != code) continue;
+    const uint64_t value = reader.VarInt();
+    if (value >= row.words.size() || row.words.begin()[value].empty()) break;
+    MlirAttribute* attribute = reader.module()->NewAttribute(MlirAttributeKind::kEnum);
+    attribute->text = row.words.begin()[value];
+    return attribute;
+  }
+  reader.Fail("a keyword that StableHLO does not have");
+  return nullptr;
+}
+
+MlirAttribute* Dictionary(EntryReader& reader) {
+  MlirAttribute* attribute = reader.module()->NewAttribute(MlirAttributeKind::kDictionary);
+  const size_t count = reader.bytes().Count();
+  for (size_t i = 0; i < count && reader.ok(); ++i) {
+    const absl::string_view name = reader.TextAttribute();
+    const MlirAttribute* value = reader.Attribute();
+    if (value != nullptr) attribute->entries.push_back({name, value});
+  }
+  return attribute;
+}
+
+MlirAttribute* Boolean(EntryReader& reader) {
+  MlirAttribute* attribute = reader.module()->NewAttribute(MlirAttributeKind::kBool);
+  const uint64_t value = reader.VarInt();
+  if (value > 1) reader.Fail(absl::StrCat("a boolean of value ", value));
+  attribute->integer = static_cast<int64_t>(value);
+  return attribute;
+}
+
+MlirAttribute* AxisRef(EntryReader& reader) {
+  RecordBuilder record(&reader, "stablehlo.axis_ref");
+  record.Add("name", reader.Attribute());
+  if (reader.VarInt() != 0) record.Add("sub_axis_info", reader.Attribute());
+  return record.record();
+}
+
+MlirAttribute* Record(EntryReader& reader, uint64_t code) {
+  switch (code) {
+    case kOutputOperandAlias:
+      return RecordBuilder(&reader, "stablehlo.output_operand_alias")
+          .Integers("output_tuple_indices")
+          .Integer("operand_index")
+          .Integers("operand_tuple_indices")
+          .record();
+    case kTypeExtensions:
+      return RecordBuilder(&reader, "stablehlo.bounds").Integers("bounds").record();
+    case kResultAccuracy:
+      return RecordBuilder(&reader, "stablehlo.result_accuracy")
+          .Double("atol")
+          .Double("rtol")
+          .Integer("ulps")
+          .Add("mode", reader.Attribute())
+          .record();
+    case kSubAxisInfo:
+      return RecordBuilder(&reader, "stablehlo.sub_axis_info").Integer("pre_size").Integer("size").record();
+    case kAxisRef:
+      return AxisRef(reader);
+    case kReplicaGroupMeshAxes:
+      return RecordBuilder(&reader, "stablehlo.replica_group_mesh_axes")
+          .Add("mesh", reader.Attribute())
+          .Add("axes", reader.Attribute())
+          .record();
+    case kMeshAxis:
+      return RecordBuilder(&reader, "stablehlo.mesh_axis")
+          .Add("name", reader.Attribute())
+          .Integer("size")
+          .record();
+    default:  // kMesh
+      return RecordBuilder(&reader, "stablehlo.mesh")
+          .Add("axes", reader.Attribute())
+          .Add("device_ids", reader.OptionalAttribute())
+          .record();
+  }
+}
+
+MlirType* Other(EntryReader& reader, absl::string_view name) {
+  MlirType* type = reader.module()->NewType(MlirTypeKind::kOther);
+  type->name = name;
+  return type;
+}
+
+MlirType* Scalar(EntryReader& reader, ElementType element) {
+  MlirType* type = reader.module()->NewType(MlirTypeKind::kScalar);
+  type->element = element;
+  return type;
+}
+
+MlirType* ComplexType(EntryReader& reader) {
+  const MlirType* part = reader.Type();
+  if (part == nullptr) return nullptr;
+  if (part->element == ElementType::kF32) return Scalar(reader, ElementType::kC64);
+  if (part->element == ElementType::kF64) return Scalar(reader, ElementType::kC128);
+  reader.Fail(absl::StrCat("a complex type of ", ToString(*part)));
+  return nullptr;
+}
+
+MlirType* ArrayType(EntryReader& reader, uint64_t code) {
+  MlirType* type =
+      reader.module()->NewType(code == kUnrankedTensorType ? MlirTypeKind::kUnranked : MlirTypeKind::kTensor);
+  if (code == kRankedTensorWithEncodingType) type->encoding = reader.Attribute();
+  if (code != kUnrankedTensorType) {
+    for (int64_t dim : reader.SignedVarInts()) type->dims.push_back(dim);
+  }
+  const MlirType* element = reader.Type();
+  if (element == nullptr) return nullptr;
+  type->elements.push_back(element);
+  return type;
+}
+
+// Quantised types are read over; the importer refuses them by name.
+MlirType* Quantized(EntryReader& reader, bool per_axis) {
+  reader.VarInt();  // flags
+  reader.Type();
+  reader.Type();
+  if (!per_axis) {
+    reader.Double();
+    for (int i = 0; i < 3; ++i) reader.SignedVarInt();
+    return Other(reader, "quant.uniform");
+  }
+  reader.VarInt();  // the dimension
+  reader.SignedVarInt();
+  reader.SignedVarInt();
+  for (int list = 0; list < 2; ++list) {
+    const size_t count = reader.bytes().Count();
+    for (size_t i = 0; i < count && reader.ok(); ++i) reader.SignedVarInt();
+  }
+  return Other(reader, "quant.uniform_per_axis");
+}
+
+}  // namespace
+
+MlirAttribute* ReadVhloAttribute(EntryReader& reader) {
+  const uint64_t code = reader.VarInt();
+  MlirModule* module = reader.module();
+  switch (code) {
+    case kArray: {
+      MlirAttribute* attribute = module->NewAttribute(MlirAttributeKind::kArray);
+      attribute->elements = reader.Attributes();
+      return attribute;
+    }
+    case kBoolean:
+      return Boolean(reader);
+    case kComparisonDirection:
+    case kComparisonType:
+    case kCustomCallApiVersion:
+    case kFftType:
+    case kPrecision:
+    case kRngAlgorithm:
+    case kRngDistribution:
+    case kTranspose:
+    case kResultAccuracyMode:
+      return Enumeration(reader, code);
+    case kDictionary:
+      return Dictionary(reader);
+    case kFloat:
+    case kInteger:
+      return reader.Number(reader.Type());
+    case kString: {
+      MlirAttribute* attribute = module->NewAttribute(MlirAttributeKind::kString);
+      attribute->text = reader.String();
+      return attribute;
+    }
+    case kTensor: {
+      const MlirType* type = reader.Type();
+      return reader.DenseElements(type, reader.Blob());
+    }
+    case kType: {
+      MlirAttribute* attribute = module->NewAttribute(MlirAttributeKind::kType);
+      attribute->type = reader.Type();
+      return attribute;
+    }
+    case kOutputOperandAlias:
+    case kTypeExtensions:
+    case kResultAccuracy:
+    case kSubAxisInfo:
+    case kAxisRef:
+    case kReplicaGroupMeshAxes:
+    case kMeshAxis:
+    case kMesh:
+      return Record(reader, code);
+    default:
+      reader.Fail(absl::StrCat("vhlo attribute code ", code));
+      return nullptr;
+  }
+}
+
+MlirType* ReadVhloType(EntryReader& reader) {
+  const uint64_t code = reader.VarInt();
+  MlirModule* module = reader.module();
+  for (const ScalarCode& row : kScalars) {
+    if (row.code == code) return Scalar(reader, row.element);
+  }
+  switch (code) {
+    case kComplexType:
+      return ComplexType(reader);
+    case kFunctionType: {
+      MlirType* type = module->NewType(MlirTypeKind::kFunction);
+      type->elements = reader.Types();
+      type->results = reader.Types();
+      return type;
+    }
+    case kIndexType:
+      return module->NewType(MlirTypeKind::kIndex);
+    case kRankedTensorType:
+    case kRankedTensorWithEncodingType:
+    case kUnrankedTensorType:
+      return ArrayType(reader, code);
+    case kTokenType:
+      return module->NewType(MlirTypeKind::kToken);
+    case kTupleType: {
+      MlirType* type = module->NewType(MlirTypeKind::kTuple);
+      type->elements = reader.Types();
+      return type;
+    }
+    case kUniformQuantizedType:
+    case kUniformQuantizedPerAxisType:
+      return Quantized(reader, code == kUniformQuantizedPerAxisType);
+    case kWitnessType:
+      return Other(reader, "shape.witness");
+    case kNoneType:
+      return module->NewType(MlirTypeKind::kNone);
+    case kTf32Type:
+      return Other(reader, "tf32");
+    case kF6E2M3FNType:
+      return Other(reader, "f6E2M3FN");
+    case kF6E3M2FNType:
+      return Other(reader, "f6E3M2FN");
+    case kRankedBufferType:
+      reader.SignedVarInts();
+      reader.Type();
+      return Other(reader, "memref");
+    case kFutureType:
+      reader.Types();
+      return Other(reader, "stablehlo.future");
+    default:
+      reader.Fail(absl::StrCat("vhlo type code ", code));
+      return nullptr;
+  }
+}
+
+}  // namespace shoal
