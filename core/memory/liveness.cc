@@ -252,6 +252,9 @@ absl::Status Liveness::VisitConditional(const Instruction* conditional) {
 }
 
 void Liveness::ResolveAll() {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (alias_[i].value() != static_cast<int32_t>(i)) values_[i].bytes = 0;  // it is another value
+  }
   for (auto& [instruction, leaves] : leaves_) {
     for (ValueId& id : leaves) id = Resolve(id);
   }

@@ -19,6 +19,7 @@ class Plan {
  public:
   explicit Plan(std::vector<std::unique_ptr<Step>> steps);
   Plan(Plan&&) = default;
+  Plan& operator=(Plan&&) = default;
 
   // Runs on the calling thread what is ready, and returns: never waits. `run` and the plan outlive the
   // future.

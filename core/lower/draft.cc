@@ -1,0 +1,289 @@
+#include "core/lower/draft.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+#include "core/lower/collective.h"
+#include "core/runtime/collective_step.h"
+#include "core/runtime/control_step.h"
+#include "core/runtime/custom_call_step.h"
+#include "core/runtime/native_step.h"
+
+namespace shoal {
+namespace {
+
+// A loop whose trips are not known is taken to run this often.
+constexpr double kGuessedTrips = 1000;
+constexpr double kCopyNsPerByte = 0.1;
+
+BufferRef RefOf(const Slice& slice) { return {slice.base, slice.offset}; }
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const PlanDraft& draft, const FunctionFinder& find) {
+  std::vector<std::unique_ptr<Step>> steps;
+  for (const StepMaker& make : draft) {
+    SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, make(find));
+    steps.push_back(std::move(step));
+  }
+  return Plan(std::move(steps));
+}
+
+struct Drafter::Open {
+  PlanDraft draft;
+  NativeBlock block;
+  int block_level = 0;                       // the latest step that something in `block` waits for
+  int level = 0;                             // of the latest step that is not native
+  absl::flat_hash_map<ValueId, int> levels;  // of values, if not 0
+};
+
+absl::StatusOr<PlanDraft> Drafter::DraftEntry(const Computation& entry) {
+  return DraftPart(entry, buffers_.AtEnd());
+}
+
+absl::StatusOr<PlanDraft> Drafter::DraftPart(const Computation& computation,
+                                             const std::vector<SliceCopy>& copies_at_end) {
+  Open open;
+  SHOAL_RETURN_IF_ERROR(AddAll(computation, open));
+  // They may read anything; a step of their own if a collective is under way is not worth the trouble.
+  if (!copies_at_end.empty() && open.block_level != open.level) SHOAL_RETURN_IF_ERROR(Flush(open));
+  AppendCopies(copies_at_end, open.block);
+  SHOAL_RETURN_IF_ERROR(Flush(open));
+  return std::move(open.draft);
+}
+
+absl::Status Drafter::AddAll(const Computation& computation, Open& open) {
+  for (const Instruction* instruction : computation.instructions()) {
+    SHOAL_RETURN_IF_ERROR(Add(instruction, open));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Drafter::Add(const Instruction* instruction, Open& open) {
+  const LoweringKind kind = LoweringKindOf(*instruction);
+  const bool native_callees = std::all_of(instruction->called().begin(), instruction->called().end(),
+                                          [](const Computation* callee) { return IsNative(*callee); });
+  switch (kind) {
+    case LoweringKind::kForward:
+      return absl::OkStatus();
+    case LoweringKind::kCollective:
+      return AddCollective(instruction, open);
+    case LoweringKind::kCustomCall:
+      return AddCustomCall(instruction, open);
+    case LoweringKind::kCall:
+      return AddAll(*instruction->called(0), open);
+    case LoweringKind::kLoop:
+      if (!native_callees) return AddLoopStep(instruction, open);
+      break;
+    case LoweringKind::kConditional:
+      if (!native_callees) return AddConditionalStep(instruction, open);
+      break;
+    case LoweringKind::kKernel:
+      break;
+  }
+  const int level = LevelOf(instruction, open);
+  if (level > open.block_level) {
+    SHOAL_RETURN_IF_ERROR(Flush(open));
+    open.block_level = level;
+  }
+  SetLevel(instruction, open.block_level, open);
+  Append(instruction, open.block);
+  return absl::OkStatus();
+}
+
+int Drafter::LevelOf(const Instruction* instruction, const Open& open) const {
+  int level = 0;
+  for (ValueId id : buffers_.liveness().OperandValues(instruction)) {
+    const auto it = open.levels.find(id);
+    if (it != open.levels.end()) level = std::max(level, it->second);
+  }
+  return level;
+}
+
+void Drafter::SetLevel(const Instruction* instruction, int level, Open& open) const {
+  if (level == 0) return;
+  for (ValueId id : buffers_.liveness().ValuesOf(instruction)) open.levels.try_emplace(id, level);
+}
+
+absl::Status Drafter::Flush(Open& open) {
+  NativeBlock block = std::move(open.block);
+  open.block = NativeBlock();
+  open.block_level = 0;
+  if (block.steps.empty()) return absl::OkStatus();
+  const std::string name = absl::StrCat("sequence_", sequence_count_++);
+  std::vector<const Routine*> routines;
+  SHOAL_RETURN_IF_ERROR(EmitSequence(name, block.steps, builder_, routines));
+  open.draft.push_back(
+      [name, uses = std::move(block.uses), cost = block.cost_ns,
+       routines = std::move(routines)](const FunctionFinder& find) -> absl::StatusOr<std::unique_ptr<Step>> {
+        SHOAL_ASSIGN_OR_RETURN(SequenceFunction function, find(name));
+        return std::make_unique<NativeStep>(name, uses, function, routines, cost);
+      });
+  return absl::OkStatus();
+}
+
+absl::Status Drafter::AddCollective(const Instruction* instruction, Open& open) {
+  SHOAL_RETURN_IF_ERROR(Flush(open));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveOp op, CollectiveOpOf(*instruction));
+  op.number = collective_count_++;
+  op.program_fingerprint = fingerprint_;
+  SetLevel(instruction, ++open.level, open);
+  open.draft.push_back([op = std::move(op), inputs = buffers_.OperandSlices(instruction),
+                        outputs = buffers_.ResultSlices(instruction)](
+                           const FunctionFinder&) -> absl::StatusOr<std::unique_ptr<Step>> {
+    return std::make_unique<CollectiveStep>(op, inputs, outputs);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) {
+  SHOAL_RETURN_IF_ERROR(Flush(open));
+  const auto& attributes = instruction->attributes<CustomCallAttributes>();
+  CustomCallSite site{attributes.target, attributes.backend_config, attributes.api_version,
+                      attributes.has_side_effect};
+  for (const Instruction* operand : instruction->operands()) {
+    for (Shape& leaf : operand->shape().Leaves()) site.operands.push_back(leaf);
+  }
+  site.results = instruction->shape().Leaves();
+  site.op_name = instruction->op_name();
+  SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, CustomCallRegistry::Get().Prepare(site));
+  SetLevel(instruction, ++open.level, open);
+  // A maker runs once: the call moves into its step.
+  auto kept = std::make_shared<std::unique_ptr<CustomCall>>(std::move(call));
+  open.draft.push_back([kept, site, name = instruction->name(),
+                        operands = buffers_.OperandSlices(instruction),
+                        results = buffers_.ResultSlices(instruction)](
+                           const FunctionFinder&) -> absl::StatusOr<std::unique_ptr<Step>> {
+    return std::make_unique<CustomCallStep>(name, std::move(*kept), site, operands, results);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status Drafter::AddLoopStep(const Instruction* loop, Open& open) {
+  AppendCopies(buffers_.AtLoopEntry(loop), open.block);
+  SHOAL_RETURN_IF_ERROR(Flush(open));
+  SHOAL_ASSIGN_OR_RETURN(PlanDraft condition, DraftPart(*loop->called(0), {}));
+  SHOAL_ASSIGN_OR_RETURN(PlanDraft body, DraftPart(*loop->called(1), buffers_.AtLoopBack(loop)));
+  SetLevel(loop, ++open.level, open);
+  open.draft.push_back([condition = std::move(condition), body = std::move(body), name = loop->name(),
+                        predicate = buffers_.slice(loop->called(0)->root())](
+                           const FunctionFinder& find) -> absl::StatusOr<std::unique_ptr<Step>> {
+    SHOAL_ASSIGN_OR_RETURN(Plan condition_plan, MakePlan(condition, find));
+    SHOAL_ASSIGN_OR_RETURN(Plan body_plan, MakePlan(body, find));
+    return std::make_unique<WhileStep>(name, std::move(condition_plan), predicate, std::move(body_plan));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status Drafter::AddConditionalStep(const Instruction* conditional, Open& open) {
+  SHOAL_RETURN_IF_ERROR(Flush(open));
+  std::vector<PlanDraft> branches;
+  for (size_t i = 0; i < conditional->called().size(); ++i) {
+    SHOAL_ASSIGN_OR_RETURN(PlanDraft branch,
+                           DraftPart(*conditional->called(static_cast<int64_t>(i)),
+                                     buffers_.AtBranchEnd(conditional, static_cast<int64_t>(i))));
+    branches.push_back(std::move(branch));
+  }
+  SetLevel(conditional, ++open.level, open);
+  const bool is_pred = conditional->operand(0)->shape().element_type() == ElementType::kPred;
+  open.draft.push_back([branches = std::move(branches), name = conditional->name(), is_pred,
+                        selector = buffers_.slice(conditional->operand(0))](
+                           const FunctionFinder& find) -> absl::StatusOr<std::unique_ptr<Step>> {
+    std::vector<Plan> plans;
+    for (const PlanDraft& branch : branches) {
+      SHOAL_ASSIGN_OR_RETURN(Plan plan, MakePlan(branch, find));
+      plans.push_back(std::move(plan));
+    }
+    return std::make_unique<ConditionalStep>(name, selector, is_pred, std::move(plans));
+  });
+  return absl::OkStatus();
+}
+
+void Drafter::AppendAll(const Computation& computation, NativeBlock& block) const {
+  for (const Instruction* instruction : computation.instructions()) Append(instruction, block);
+}
+
+void Drafter::Append(const Instruction* instruction, NativeBlock& block) const {
+  switch (LoweringKindOf(*instruction)) {
+    case LoweringKind::kKernel:
+      return AppendKernel(instruction, block);
+    case LoweringKind::kLoop:
+      return AppendLoop(instruction, block);
+    case LoweringKind::kConditional:
+      return AppendConditional(instruction, block);
+    case LoweringKind::kCall:
+      return AppendAll(*instruction->called(0), block);
+    default:
+      return;
+  }
+}
+
+void Drafter::AppendKernel(const Instruction* instruction, NativeBlock& block) const {
+  const Kernel* kernel = kernels_.Find(instruction);
+  if (kernel->phases.empty()) return;
+  KernelCall call{kernel, {}};
+  for (const Slice& slice : buffers_.OperandSlices(instruction)) {
+    call.buffers.push_back(RefOf(slice));
+    block.uses.push_back({slice, false});
+  }
+  for (const Slice& slice : buffers_.ResultSlices(instruction)) {
+    call.buffers.push_back(RefOf(slice));
+    block.uses.push_back({slice, true});
+  }
+  if (kernel->scratch_bytes > 0) {
+    const Slice scratch = buffers_.scratch(instruction);
+    call.buffers.push_back(RefOf(scratch));
+    block.uses.push_back({scratch, true});
+  }
+  block.cost_ns += kernel->cost_ns();
+  block.steps.push_back({std::move(call)});
+}
+
+void Drafter::AppendCopies(const std::vector<SliceCopy>& copies, NativeBlock& block) {
+  for (const SliceCopy& copy : copies) {
+    block.steps.push_back({CopyBytes{RefOf(copy.from), RefOf(copy.to), copy.from.bytes}});
+    block.uses.push_back({copy.from, false});
+    block.uses.push_back({copy.to, true});
+    block.cost_ns += kCopyNsPerByte * static_cast<double>(copy.from.bytes);
+  }
+}
+
+SequenceBlock Drafter::Nest(NativeBlock inner, double times, NativeBlock& outer) {
+  outer.uses.insert(outer.uses.end(), inner.uses.begin(), inner.uses.end());
+  outer.cost_ns += times * inner.cost_ns;
+  return std::move(inner.steps);
+}
+
+void Drafter::AppendLoop(const Instruction* loop, NativeBlock& block) const {
+  AppendCopies(buffers_.AtLoopEntry(loop), block);
+  WhileLoop step;
+  NativeBlock condition, body;
+  AppendAll(*loop->called(0), condition);
+  AppendAll(*loop->called(1), body);
+  AppendCopies(buffers_.AtLoopBack(loop), body);
+  const Slice predicate = buffers_.slice(loop->called(0)->root());
+  step.predicate = RefOf(predicate);
+  block.uses.push_back({predicate, false});
+  step.condition = Nest(std::move(condition), kGuessedTrips, block);
+  step.body = Nest(std::move(body), kGuessedTrips, block);
+  block.steps.push_back({std::move(step)});
+}
+
+void Drafter::AppendConditional(const Instruction* conditional, NativeBlock& block) const {
+  Branch step;
+  const Slice selector = buffers_.slice(conditional->operand(0));
+  step.index = RefOf(selector);
+  step.is_pred = conditional->operand(0)->shape().element_type() == ElementType::kPred;
+  block.uses.push_back({selector, false});
+  for (size_t i = 0; i < conditional->called().size(); ++i) {
+    NativeBlock branch;
+    AppendAll(*conditional->called(static_cast<int64_t>(i)), branch);
+    AppendCopies(buffers_.AtBranchEnd(conditional, static_cast<int64_t>(i)), branch);
+    step.branches.push_back(Nest(std::move(branch), 1, block));
+  }
+  block.steps.push_back({std::move(step)});
+}
+
+}  // namespace shoal

@@ -1,0 +1,138 @@
+#include "core/lower/lower.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+#include "core/codegen/module_builder.h"
+#include "core/lower/draft.h"
+#include "core/lower/kernels.h"
+#include "core/memory/assignment.h"
+
+namespace shoal {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Adds the time since the last call to `seconds`.
+class StopWatch {
+ public:
+  void Lap(double& seconds) {
+    const Clock::time_point now = Clock::now();
+    seconds += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+ private:
+  Clock::time_point last_ = Clock::now();
+};
+
+// The operand leaf that the root of `computation`, a fused one, updates for output `output`; -1 if that is
+// not an update.
+int64_t UpdatedParameter(const Computation& computation, int64_t output) {
+  const Instruction* root = computation.root();
+  if (root->opcode() == Opcode::kTuple) root = root->operand(output);
+  if (root->opcode() != Opcode::kDynamicUpdateSlice && root->opcode() != Opcode::kScatter) return -1;
+  const Instruction* updated = root->operand(0);
+  while (updated->opcode() == Opcode::kReshape || updated->opcode() == Opcode::kBitcast) {
+    updated = updated->operand(0);
+  }
+  return updated->opcode() == Opcode::kParameter ? updated->parameter_number() : -1;
+}
+
+Sharing ShareOfKernel(const Instruction& instruction, int64_t operand, int64_t output) {
+  if (!MayShareBuffer(instruction, operand, output)) return Sharing::kNever;
+  switch (instruction.opcode()) {
+    case Opcode::kDynamicUpdateSlice:
+      return operand == 0 ? Sharing::kWanted : Sharing::kAllowed;
+    case Opcode::kScatter:
+      return operand == output ? Sharing::kWanted : Sharing::kAllowed;
+    case Opcode::kFusion:
+      return UpdatedParameter(*instruction.called(0), output) == operand ? Sharing::kWanted
+                                                                         : Sharing::kAllowed;
+    default:
+      return Sharing::kAllowed;
+  }
+}
+
+Sharing ShareOf(const Instruction& instruction, int64_t operand, int64_t output) {
+  switch (LoweringKindOf(instruction)) {
+    case LoweringKind::kKernel:
+      return ShareOfKernel(instruction, operand, output);
+    case LoweringKind::kCollective: {
+      const bool in_place = instruction.opcode() == Opcode::kAllReduce ||
+                            instruction.opcode() == Opcode::kCollectivePermute ||
+                            instruction.opcode() == Opcode::kCollectiveBroadcast;
+      return in_place && operand == output ? Sharing::kAllowed : Sharing::kNever;
+    }
+    case LoweringKind::kCustomCall:
+      for (const auto& [result, aliased] :
+           instruction.attributes<CustomCallAttributes>().output_operand_aliases) {
+        if (result == output && aliased == operand) return Sharing::kWanted;
+      }
+      return Sharing::kNever;
+    default:
+      return Sharing::kNever;
+  }
+}
+
+std::vector<Shape> ParameterShapes(const Computation& entry) {
+  std::vector<Shape> shapes;
+  for (const Instruction* parameter : entry.parameters()) {
+    for (Shape& leaf : parameter->shape().Leaves()) shapes.push_back(std::move(leaf));
+  }
+  return shapes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, uint64_t fingerprint, Jit& jit,
+                                                         LowerTimes* times) {
+  LowerTimes unused;
+  LowerTimes& spent = times == nullptr ? unused : *times;
+  StopWatch watch;
+  ModuleBuilder builder(module.name());
+  SHOAL_ASSIGN_OR_RETURN(KernelTable kernels, KernelTable::Emit(module, builder));
+  watch.Lap(spent.emit);
+
+  AssignmentOptions options;
+  options.share = ShareOf;
+  options.scratch_bytes = [&](const Instruction& instruction) {
+    const Kernel* kernel = kernels.Find(&instruction);
+    return kernel == nullptr ? int64_t{0} : kernel->scratch_bytes;
+  };
+  SHOAL_ASSIGN_OR_RETURN(BufferAssignment buffers, BufferAssignment::Assign(module, options));
+  watch.Lap(spent.assign);
+
+  Drafter drafter(kernels, buffers, fingerprint, builder);
+  SHOAL_ASSIGN_OR_RETURN(PlanDraft draft, drafter.DraftEntry(*module.entry()));
+  watch.Lap(spent.emit);
+  SHOAL_ASSIGN_OR_RETURN(std::string object, std::move(builder).Compile(jit));
+  watch.Lap(spent.compile);
+
+  ProgramParts parts;
+  parts.name = module.name();
+  parts.code_bytes = static_cast<int64_t>(object.size());
+  SHOAL_ASSIGN_OR_RETURN(std::shared_ptr<const NativeCode> code,
+                         jit.Load(std::move(object), RuntimeSymbols()));
+  const FunctionFinder find = [&](const std::string& name) -> absl::StatusOr<SequenceFunction> {
+    void* function = code->Find(name);
+    if (function == nullptr) return absl::InternalError(absl::StrCat("compiled code lacks ", name));
+    return reinterpret_cast<SequenceFunction>(function);
+  };
+  SHOAL_ASSIGN_OR_RETURN(parts.plan, MakePlan(draft, find));
+  parts.parameter_shapes = ParameterShapes(*module.entry());
+  parts.result_shapes = module.entry()->root()->shape().Leaves();
+  parts.result_donors = buffers.result_donors();
+  parts.collective_count = drafter.collective_count();
+  parts.temp_bytes = buffers.temp_bytes();
+  parts.constants = buffers.constants();
+  parts.code = code;
+  parts.routines = kernels.Routines();
+  auto program = PlanProgram::Create(std::move(parts));
+  watch.Lap(spent.load);
+  return program;
+}
+
+}  // namespace shoal

@@ -1,0 +1,28 @@
+// CustomCallStep: calls a registered function.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime/custom_call.h"
+#include "core/runtime/step.h"
+
+namespace shoal {
+
+class CustomCallStep : public Step {
+ public:
+  // One slice a leaf, without bytes for a token or an empty array.
+  CustomCallStep(std::string name, std::unique_ptr<CustomCall> call, const CustomCallSite& site,
+                 std::vector<Slice> operands, std::vector<Slice> results);
+
+  Future Start(RunState& run) const override;
+  double cost_ns() const override { return 1e6; }
+
+ private:
+  const std::unique_ptr<CustomCall> call_;
+  const std::vector<Slice> operands_, results_;
+  std::vector<bool> operand_is_token_, result_is_token_;
+};
+
+}  // namespace shoal
