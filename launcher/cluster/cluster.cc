@@ -54,6 +54,7 @@ absl::StatusOr<std::optional<Cluster>> FindCluster(const Variables& variables) {
     absl::StatusOr<Cluster> cluster = environment.read(variables);
     if (!cluster.ok()) return Annotate(cluster.status(), environment.name);
     cluster->environment = environment.name;
+    if (const auto coordinator = variables("SHOAL_COORDINATOR")) cluster->coordinator = *coordinator;
     SHOAL_RETURN_IF_ERROR(Check(*cluster));
     return std::optional<Cluster>(*std::move(cluster));
   }

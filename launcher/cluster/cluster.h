@@ -30,7 +30,7 @@ struct Cluster {
   int local_count = 0;
   // Fit for a file name, the same in all processes of the job, and in no other job that runs at this time.
   std::string job;
-  // HOST:PORT where process 0 may listen; empty where the environment does not tell.
+  // HOST:PORT where process 0 may listen: SHOAL_COORDINATOR, or the environment's; empty where neither tells.
   std::string coordinator;
 
   bool one_host() const { return local_count == process_count; }

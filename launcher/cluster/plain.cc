@@ -14,8 +14,7 @@ absl::StatusOr<Cluster> ReadPlain(const Variables& variables) {
   const bool alone = cluster.process_count == 1;
   SHOAL_ASSIGN_OR_RETURN(cluster.process_id, alone ? ReadCount(variables, "SHOAL_PROCESS_ID", 0)
                                                    : ReadCount(variables, "SHOAL_PROCESS_ID"));
-  cluster.coordinator = variables("SHOAL_COORDINATOR").value_or("");
-  if (cluster.coordinator.empty()) {
+  if (!variables("SHOAL_COORDINATOR")) {
     cluster.local_id = cluster.process_id;
     cluster.local_count = cluster.process_count;
   }

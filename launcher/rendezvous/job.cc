@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "collectives/transport/mpi.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "launcher/health/health_watch.h"
@@ -97,6 +98,28 @@ class PrefixedStore : public KeyValueStore {
   const std::string prefix_;
 };
 
+// Where process 0 listens. Collective over all processes; this is the one place where joining a job starts
+// MPI.
+absl::StatusOr<std::vector<std::string>> AddressesThroughMpi(const Place& place, int port) {
+  const absl::StatusOr<Mpi*> mpi = Mpi::Load();
+  if (!mpi.ok()) {
+    return absl::Status(
+        mpi.status().code(),
+        absl::StrCat(place.cluster->environment,
+                     " started processes on several hosts, and process 0 cannot tell its address "
+                     "through MPI (",
+                     mpi.status().message(), "); set SHOAL_COORDINATOR=HOST:PORT, the same for all"));
+  }
+  if ((*mpi)->rank() != place.process.value() || (*mpi)->size() != place.process_count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(place.cluster->environment, " says that this is process ", place.process.value(), " of ",
+                     place.process_count, ", but MPI says ", (*mpi)->rank(), " of ", (*mpi)->size()));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                         (*mpi)->AllGather(port == 0 ? "" : absl::StrJoin(LocalAddresses(port), ",")));
+  return std::vector<std::string>(absl::StrSplit(all[0], ','));
+}
+
 bool OneHost(const Topology& topology) {
   return std::all_of(topology.processes.begin(), topology.processes.end(),
                      [&](const ProcessInfo& process) { return process.host == topology.processes[0].host; });
@@ -109,19 +132,22 @@ absl::Status SharedJob::OpenFileStore(const Place& place, const std::string& nam
   return absl::OkStatus();
 }
 
+// Process 0 serves; the others learn its address from SHOAL_COORDINATOR, from Slurm, or else through MPI.
 absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& name, absl::Duration timeout) {
   const std::string& coordinator = place.cluster->coordinator;
-  if (coordinator.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(place.cluster->environment,
-                     " started processes on several hosts and does not tell where process 0 is: set "
-                     "SHOAL_COORDINATOR=HOST:PORT, the same for all"));
-  }
-  SHOAL_ASSIGN_OR_RETURN(const int port, PortOf(coordinator));
   std::vector<std::string> addresses = {coordinator};
   if (place.process == ProcessId(0)) {
+    int port = 0;
+    if (!coordinator.empty()) {
+      SHOAL_ASSIGN_OR_RETURN(port, PortOf(coordinator));
+    }
     SHOAL_ASSIGN_OR_RETURN(server_, TcpServer::Start(name, port));
-    addresses = {absl::StrCat("127.0.0.1:", port)};
+    addresses = {absl::StrCat("127.0.0.1:", server_->port())};
+  }
+  if (coordinator.empty()) {
+    const int port = server_ == nullptr ? 0 : server_->port();
+    SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> found, AddressesThroughMpi(place, port));
+    if (server_ == nullptr) addresses = found;
   }
   SHOAL_ASSIGN_OR_RETURN(tcp_store_, TcpStore::Connect(addresses, name, timeout));
   store_ = tcp_store_.get();

@@ -136,6 +136,15 @@ TEST(ClusterTest, SlurmStep) {
   EXPECT_TRUE(Found(Slurm("node3", "7", 0)).one_host());
 }
 
+TEST(ClusterTest, CoordinatorIsTheUsersWord) {
+  Faked slurm = Slurm("n[07-09],m3", "2(x3),1", 1);
+  slurm["SHOAL_COORDINATOR"] = "fast07:99";
+  EXPECT_EQ(Found(slurm).coordinator, "fast07:99");
+  Faked mpi = OpenMpi(1, 3);
+  mpi["SHOAL_COORDINATOR"] = "fast07:99";
+  EXPECT_TRUE(Found(mpi).one_host());
+}
+
 TEST(ClusterTest, SlurmBatchScriptIsOneProcess) {
   const auto cluster = Find({{"SLURM_JOB_ID", "4711"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}});
   ASSERT_TRUE(cluster.ok());

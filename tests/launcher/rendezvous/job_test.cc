@@ -112,10 +112,10 @@ TEST_P(JobTest, DeathIsToldToAllWithinTwoSeconds) {
     processes.push_back(Process(p, 3, [](Job& job) {
       const std::string failures = WatchFor(job, absl::Seconds(20));
       const absl::Time seen = absl::Now();
+      const int64_t killed = std::stoll(*job.store()->TryGet("killed"));
       // Whoever is first must not take the store away from the other.
       (void)job.store()->Set(absl::StrCat("seen/", job.topology().self.value()), "");
       (void)job.store()->Get(absl::StrCat("seen/", 2 - job.topology().self.value()), absl::Seconds(5));
-      const int64_t killed = std::stoll(*job.store()->TryGet("killed"));
       const bool soon = absl::ToUnixMillis(seen) - killed < 2000;
       return absl::StrCat(failures, soon ? "" : ", and it took too long");
     }));
