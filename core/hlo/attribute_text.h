@@ -19,6 +19,8 @@ namespace shoal {
 
 // The alternative of Attributes that instructions of `opcode` have, with default fields.
 Attributes DefaultAttributes(Opcode opcode);
+// Its index in the variant.
+size_t AttributeKind(Opcode opcode);
 
 // ", name=value" for every field that is required or not at its default. Nothing for constants, parameters.
 std::string AttributesToText(Opcode opcode, const Attributes& attributes);

@@ -70,7 +70,7 @@ absl::Status CheckKind(const Instruction& instruction) {
   const int arity = OpcodeArity(opcode);
   if (arity >= 0 && instruction.operand_count() != arity)
     return Bad(instruction, absl::StrCat("wants ", arity, " operands, has ", instruction.operand_count()));
-  if (instruction.attributes().index() != DefaultAttributes(opcode).index())
+  if (instruction.attributes().index() != AttributeKind(opcode))
     return Bad(instruction, "has attributes of another operation");
   const CallCount calls = CallCountOf(opcode);
   const int called = static_cast<int>(instruction.called().size());
