@@ -1,0 +1,39 @@
+"""Each way to start several processes gives JAX the right numbers."""
+
+import pytest
+from jobs import command, environment, finish, jax_distributed, mpirun, shoalrun as run_shoalrun, start
+
+
+def check(outcome, processes, devices):
+    n = processes * devices
+    for process, told in enumerate(outcome.all(processes)):
+        assert told == {
+            "count": processes,
+            "devices": list(range(n)),
+            "owners": [d // devices for d in range(n)],
+            "local": list(range(process * devices, (process + 1) * devices)),
+            "platform": "cpu",
+        }
+
+
+@pytest.mark.parametrize("processes,devices", [(1, 3), (2, 2), (3, 1)])
+def test_mpirun(processes, devices):
+    check(mpirun(processes, devices, command("place.py")), processes, devices)
+
+
+def test_shoalrun(shoalrun):
+    check(run_shoalrun(shoalrun, 3, 2, command("place.py")), 3, 2)
+
+
+def test_jax_distributed():
+    check(jax_distributed(3, 2, command("place.py")), 3, 2)
+
+
+def test_single_process_starts_no_mpi():
+    outcome = finish(start(command("footprint.py"), environment(2)), 120)
+    assert outcome.all(1)[0] == {"libraries": [], "sockets": 0}
+
+
+def test_one_host_starts_no_mpi():
+    for told in mpirun(2, 1, command("footprint.py")).all(2):
+        assert told["libraries"] == []
