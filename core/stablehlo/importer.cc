@@ -1,5 +1,6 @@
 #include "core/stablehlo/importer.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -44,6 +45,16 @@ absl::StatusOr<const MlirBlock*> SingleBlock(const MlirOperation& op, size_t reg
 int64_t IntegerAttribute(const MlirAttribute* attribute, int64_t otherwise) {
   return attribute != nullptr && attribute->kind == MlirAttributeKind::kInteger ? attribute->integer
                                                                                 : otherwise;
+}
+
+// HLO names hold letters, digits, '_', '.' and '-'.
+std::string HloName(absl::string_view name) {
+  std::string out;
+  for (char c : name.substr(0, name.find_last_not_of(": ") + 1)) {
+    const bool plain = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
+    out += plain ? c : '_';
+  }
+  return out;
 }
 
 Shape ResultsAsShape(std::vector<Shape> shapes) {
@@ -173,7 +184,7 @@ absl::StatusOr<Computation*> Importer::Function(absl::string_view name) {
     return absl::InvalidArgumentError(absl::StrCat("the function @", name, " calls itself"));
   SHOAL_ASSIGN_OR_RETURN(const MlirBlock* block, SingleBlock(*state.operation, 0));
   state.importing = true;
-  Computation* computation = module_->AddComputation(name);
+  Computation* computation = module_->AddComputation(HloName(name));
   RegionImporter region(this, computation);
   SHOAL_RETURN_IF_ERROR(region.AddParameters(*block));
   SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results, region.Import(*block));
@@ -260,7 +271,7 @@ absl::Status RegionImporter::AddParameters(const MlirBlock& block, int64_t first
   for (const MlirValue* argument : block.arguments) {
     SHOAL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(*argument->type));
     Instruction* parameter =
-        computation_.AddParameter(first++, std::move(shape), LocationName(argument->location));
+        computation_.AddParameter(first++, std::move(shape), HloName(LocationName(argument->location)));
     Bind(argument, parameter);
   }
   return absl::OkStatus();
@@ -444,7 +455,7 @@ absl::Status OpImporter::Alias(Instruction* value) {
 
 absl::StatusOr<Computation*> OpImporter::Body(size_t i, absl::string_view wish) {
   SHOAL_ASSIGN_OR_RETURN(const MlirBlock* block, SingleBlock(op_, i));
-  Computation* body = module().AddComputation(wish);
+  Computation* body = module().AddComputation(HloName(wish));
   RegionImporter region(&importer(), body);
   SHOAL_RETURN_IF_ERROR(region.AddParameters(*block));
   SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results, region.Import(*block));
