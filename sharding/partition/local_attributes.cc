@@ -1,0 +1,53 @@
+// What changes in an instruction's attributes when its arrays become local: sizes that repeat a dimension's.
+#include "sharding/mesh/axes.h"
+#include "sharding/partition/region.h"
+
+namespace shoal {
+namespace {
+
+SliceAttributes LocalSlice(const Instruction& old, const Shape& operand, const Shape& result) {
+  SliceAttributes slice = old.attributes<SliceAttributes>();
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (result.dim(d) != old.shape().dim(d)) slice.limits[d] = operand.dim(d);
+  }
+  return slice;
+}
+
+GatherAttributes LocalGather(const Instruction& old, const Shape& operand) {
+  GatherAttributes gather = old.attributes<GatherAttributes>();
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (gather.slice_sizes[d] == old.operand(0)->shape().dim(d)) gather.slice_sizes[d] = operand.dim(d);
+  }
+  return gather;
+}
+
+// With groups, the factor of groups is the first on the kernel's output features.
+ConvolutionAttributes LocalConvolution(const Instruction& old, const FactorRule& rule,
+                                       const FactorAxesList& axes) {
+  ConvolutionAttributes conv = old.attributes<ConvolutionAttributes>();
+  if (conv.feature_group_count > 1) {
+    conv.feature_group_count /= SizeOf(axes[rule.operands[1][conv.kernel_output_feature][0]]);
+  }
+  return conv;
+}
+
+}  // namespace
+
+Attributes LocalAttributes(const Instruction& old, const FactorRule& rule, const FactorAxesList& axes,
+                           absl::Span<const Shape> local_operands, absl::Span<const Shape> local_results) {
+  switch (old.opcode()) {
+    case Opcode::kSlice:
+      return LocalSlice(old, local_operands[0], local_results[0]);
+    case Opcode::kDynamicSlice:
+      return DynamicSliceAttributes{
+          IntVector(local_results[0].dims().begin(), local_results[0].dims().end())};
+    case Opcode::kGather:
+      return LocalGather(old, local_operands[0]);
+    case Opcode::kConvolution:
+      return LocalConvolution(old, rule, axes);
+    default:
+      return old.attributes();
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,96 @@
+#include "sharding/partition/partition.h"
+
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "sharding/partition/region.h"
+#include "sharding/propagate/program_mesh.h"
+#include "sharding/reshard/emit.h"
+
+namespace shoal {
+namespace {
+
+bool IsOver(const Sharding& sharding, const Mesh& mesh) {
+  return sharding.mesh == nullptr || sharding.mesh->IsMaximal() || *sharding.mesh == mesh;
+}
+
+class EntryPartitioner {
+ public:
+  EntryPartitioner(Module& module, std::shared_ptr<const Mesh> mesh)
+      : module_(module),
+        context_(module, std::move(mesh)),
+        old_(*module.entry()),
+        computation_(module.AddComputation(old_.name())),
+        builder_(context_, computation_),
+        region_(context_, builder_, {}) {}
+
+  absl::Status Run() {
+    for (const Instruction* parameter : old_.parameters()) AddParameter(parameter);
+    SHOAL_RETURN_IF_ERROR(region_.Run(old_));
+    AddResults();
+    module_.set_entry(computation_);
+    module_.RemoveUnreachableComputations();
+    module_.SortComputations();
+    if (!computation_->SortTopologically()) return absl::InternalError("a cycle after partitioning");
+    return absl::OkStatus();
+  }
+
+ private:
+  // Parameters come as their own sharding says, over whichever mesh that is.
+  void AddParameter(const Instruction* old) {
+    const std::vector<Shape> shapes = old->shape().Leaves();
+    std::vector<Layout> layouts;
+    for (size_t leaf = 0; leaf < shapes.size(); ++leaf) {
+      layouts.push_back(Region::WantedLayout(old, static_cast<int64_t>(leaf)));
+    }
+    Instruction* local = computation_->AddParameter(old->parameter_number(),
+                                                    Region::LocalTree(old->shape(), layouts), old->name());
+    local->set_op_name(old->op_name());
+    local->set_shardings(old->shardings());
+    const std::vector<Instruction*> leaves = region_.Explode(local);
+    for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+      const auto l = static_cast<int64_t>(leaf);
+      if (leaf >= old->shardings().size() || IsOver(old->shardings()[leaf], context_.mesh())) {
+        region_.SetLeaf(old, l, leaves[leaf], layouts[leaf]);
+        continue;
+      }
+      const Layout whole = Layout::Replicated(shapes[leaf].rank());
+      Instruction* here =
+          EmitBetweenMeshes(builder_, leaves[leaf], shapes[leaf], *old->shardings()[leaf].mesh, layouts[leaf],
+                            context_.mesh(), whole);
+      region_.SetLeaf(old, l, here, whole);
+    }
+  }
+
+  void AddResults() {
+    const Instruction* root = old_.root();
+    const std::vector<Shape> shapes = root->shape().Leaves();
+    std::vector<Sharding>& shardings = module_.config().result_shardings;
+    shardings.resize(shapes.size());
+    std::vector<Instruction*> results;
+    for (size_t leaf = 0; leaf < shapes.size(); ++leaf) {
+      const auto l = static_cast<int64_t>(leaf);
+      const Layout wanted = LayoutOf(shardings[leaf], shapes[leaf].rank());
+      if (IsOver(shardings[leaf], context_.mesh())) {
+        results.push_back(region_.Get(root, l, wanted));
+        continue;
+      }
+      results.push_back(EmitBetweenMeshes(builder_, region_.GetWhole(root, l), shapes[leaf], context_.mesh(),
+                                          Layout::Replicated(shapes[leaf].rank()), *shardings[leaf].mesh,
+                                          wanted));
+    }
+    computation_->set_root(region_.Assemble(root->shape(), results));
+  }
+
+  Module& module_;
+  SpmdContext context_;
+  const Computation& old_;
+  Computation* computation_;
+  LocalBuilder builder_;
+  Region region_;
+};
+
+}  // namespace
+
+absl::Status Partition(Module& module) { return EntryPartitioner(module, ProgramMesh(module)).Run(); }
+
+}  // namespace shoal

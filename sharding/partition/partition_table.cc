@@ -1,0 +1,52 @@
+// Which operations do not go the generic way. One line each.
+#include "sharding/partition/region.h"
+
+namespace shoal {
+
+absl::Status PartitionConstant(Region& region, const Instruction& old);  // constant.cc
+absl::Status PartitionReduce(Region& region, const Instruction& old);    // reduce.cc
+absl::Status PartitionScatter(Region& region, const Instruction& old);   // gather.cc
+absl::Status PartitionTuple(Region& region, const Instruction& old);     // tuple.cc
+absl::Status PartitionGetTupleElement(Region& region, const Instruction& old);
+absl::Status PartitionBarrier(Region& region, const Instruction& old);
+absl::Status PartitionWhile(Region& region, const Instruction& old);  // control.cc
+absl::Status PartitionConditional(Region& region, const Instruction& old);
+absl::Status PartitionManual(Region& region, const Instruction& old);  // sharding.cc
+absl::Status PartitionConstraint(Region& region, const Instruction& old);
+
+PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+    case Opcode::kIota:
+      return PartitionConstant;
+    case Opcode::kBroadcast:
+      return instruction.operand(0)->shape().rank() == 0 ? PartitionConstant : PartitionGeneric;
+    case Opcode::kReduce:
+      return PartitionReduce;
+    case Opcode::kScatter:
+      return PartitionScatter;
+    case Opcode::kTuple:
+      return PartitionTuple;
+    case Opcode::kGetTupleElement:
+      return PartitionGetTupleElement;
+    case Opcode::kOptimizationBarrier:
+      return PartitionBarrier;
+    case Opcode::kWhile:
+      return PartitionWhile;
+    case Opcode::kConditional:
+      return PartitionConditional;
+    case Opcode::kManualComputation:
+      return PartitionManual;
+    case Opcode::kShardingConstraint:
+    case Opcode::kReshard:
+      return PartitionConstraint;
+    case Opcode::kAfterAll:
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+      return PartitionReplicated;
+    default:
+      return PartitionGeneric;
+  }
+}
+
+}  // namespace shoal

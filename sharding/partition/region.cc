@@ -1,0 +1,230 @@
+#include "sharding/partition/region.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "sharding/mesh/axes.h"
+#include "sharding/reshard/emit.h"
+#include "sharding/reshard/plan.h"
+
+namespace shoal {
+namespace {
+
+Shape LeafShape(const Instruction* instruction, int64_t leaf) {
+  if (!instruction->shape().IsTuple()) return instruction->shape();
+  return instruction->shape().Leaves()[leaf];
+}
+
+}  // namespace
+
+absl::Status Region::Run(const Computation& old) {
+  for (const Instruction* instruction : old.instructions()) {
+    if (instruction->opcode() == Opcode::kParameter) continue;
+    SHOAL_RETURN_IF_ERROR(One(instruction));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Region::One(const Instruction* old) {
+  builder_.set_op_name(old->op_name());
+  return PartitionFunctionFor(*old)(*this, *old);
+}
+
+Region::Key Region::Resolve(const Instruction* old, int64_t leaf) const {
+  const auto it = aliases_.find(Key(old, leaf));
+  return it == aliases_.end() ? Key(old, leaf) : it->second;
+}
+
+void Region::Alias(const Instruction* old, int64_t leaf, const Instruction* of, int64_t of_leaf) {
+  aliases_[Key(old, leaf)] = Resolve(of, of_leaf);
+}
+
+Layout Region::CurrentLayout(const Instruction* old, int64_t leaf) const {
+  return values_.at(Resolve(old, leaf)).layout;
+}
+
+Layout Region::WantedLayout(const Instruction* old, int64_t leaf) {
+  const int64_t rank = LeafShape(old, leaf).rank();
+  if (static_cast<int64_t>(old->shardings().size()) <= leaf) return Layout::Replicated(rank);
+  return LayoutOf(old->shardings()[leaf], rank);
+}
+
+bool Region::IsFree(const Instruction* maybe_alias, int64_t leaf) const {
+  const Instruction* old = Resolve(maybe_alias, leaf).first;
+  switch (old->opcode()) {
+    case Opcode::kIota:
+      return true;
+    case Opcode::kConstant:
+      return old->literal().IsSplat();
+    case Opcode::kBroadcast:
+      return old->operand(0)->shape().rank() == 0;
+    default:
+      return false;
+  }
+}
+
+Instruction* Region::Get(const Instruction* maybe_alias, int64_t maybe_leaf, const Layout& layout) {
+  const Key key = Resolve(maybe_alias, maybe_leaf);
+  const auto [old, leaf] = key;
+  const LocalValue& own = values_.at(key);
+  if (own.layout == layout) return own.local;
+  std::vector<LocalValue>& copies = copies_[key];
+  for (const LocalValue& copy : copies) {
+    if (copy.layout == layout) return copy.local;
+  }
+  Instruction* made = nullptr;
+  if (IsFree(old, leaf)) {
+    made = Rematerialize(old, layout);
+  } else {
+    // From whichever layout is nearest.
+    const Shape global = LeafShape(old, leaf);
+    const LocalValue* nearest = &own;
+    double cost = PlanReshard(mesh(), global, own.layout, layout, manual_).cost;
+    for (const LocalValue& copy : copies) {
+      const double from_copy = PlanReshard(mesh(), global, copy.layout, layout, manual_).cost;
+      if (from_copy < cost) cost = from_copy, nearest = &copy;
+    }
+    made = Reshard(nearest->local, global, nearest->layout, layout);
+  }
+  copies.push_back({made, layout});
+  return made;
+}
+
+Instruction* Region::GetWhole(const Instruction* old, int64_t leaf) {
+  return Get(old, leaf, Layout::Replicated(LeafShape(old, leaf).rank()));
+}
+
+void Region::SetLeaf(const Instruction* old, int64_t leaf, Instruction* local, Layout layout) {
+  values_[Key(old, leaf)] = LocalValue{local, std::move(layout)};
+}
+
+absl::Status Region::SetFree(const Instruction* old) {
+  const Layout wanted = WantedLayout(old);
+  SetLeaf(old, 0, Rematerialize(old, wanted), wanted);
+  return absl::OkStatus();
+}
+
+void Region::SetResult(const Instruction* old, int64_t leaf, Instruction* local, const Layout& layout,
+                       Opcode combiner) {
+  const Layout wanted = WantedLayout(old, leaf);
+  if (layout != wanted && layout.partial.empty()) copies_[Key(old, leaf)].push_back({local, layout});
+  SetLeaf(old, leaf, Reshard(local, LeafShape(old, leaf), layout, wanted, combiner), wanted);
+}
+
+Instruction* Region::Reshard(Instruction* local, const Shape& global, const Layout& from, const Layout& to,
+                             Opcode combiner) {
+  if (from == to || !global.IsArray()) return local;
+  // Sums that shall be partial but are not yet: one device keeps the value, the others have zero.
+  const AxisList spread = Without(to.partial, from.partial);
+  Layout target = to;
+  target.partial = Without(to.partial, spread);
+  const ReshardPlan plan = PlanReshard(mesh(), global, from, target, manual_);
+  SHOAL_LOG_AT(2) << "reshard " << global << " " << ToString(from, mesh()) << " to " << ToString(to, mesh())
+                  << ": " << ToString(plan, mesh());
+  local = EmitReshard(builder_, local, global, plan, combiner, manual_);
+  if (spread.empty()) return local;
+  Instruction* first =
+      builder_.Compare(ComparisonDirection::kEq, builder_.Coordinate(spread), builder_.ConstantS32(0));
+  Instruction* zero = builder_.Zero(global.element_type());
+  return builder_.Select(builder_.BroadcastScalar(first, local->shape().dims()), local,
+                         builder_.BroadcastScalar(zero, local->shape().dims()));
+}
+
+Instruction* Region::Rematerialize(const Instruction* old, const Layout& layout) {
+  const Shape local = LocalShape(old->shape(), layout);
+  if (old->opcode() == Opcode::kConstant) {
+    Literal scalar =
+        *Literal::FromBytes(Shape::Scalar(local.element_type()),
+                            old->shape().ElementCount() == 0
+                                ? std::string(ByteWidth(local.element_type()), '\0')
+                                : std::string(old->literal().data(), ByteWidth(local.element_type())));
+    return builder_.BroadcastScalar(builder_.computation()->AddConstant(std::move(scalar)), local.dims());
+  }
+  if (old->opcode() == Opcode::kBroadcast) {
+    return builder_.BroadcastScalar(Get(old->operand(0), Layout::Replicated(0)), local.dims());
+  }
+  const int64_t dim = old->dimensions()[0];
+  Instruction* iota = builder_.Add(Opcode::kIota, local, {}, DimensionsAttributes{{dim}});
+  if (layout.dims[dim].empty()) return iota;
+  Instruction* offset = builder_.Binary(Opcode::kMultiply, builder_.Coordinate(layout.dims[dim]),
+                                        builder_.ConstantS32(local.dim(dim)));
+  offset = builder_.Convert(offset, local.element_type());
+  return builder_.Binary(Opcode::kAdd, iota, builder_.BroadcastScalar(offset, local.dims()));
+}
+
+std::vector<Instruction*> Region::Explode(Instruction* local) {
+  if (!local->shape().IsTuple()) return {local};
+  std::vector<Instruction*> leaves;
+  for (int64_t i = 0; i < static_cast<int64_t>(local->shape().elements().size()); ++i) {
+    Instruction* element = builder_.computation()->AddGetTupleElement(local, i);
+    for (Instruction* leaf : Explode(element)) leaves.push_back(leaf);
+  }
+  return leaves;
+}
+
+Instruction* Region::Assemble(const Shape& global, absl::Span<Instruction* const> leaves) {
+  if (!global.IsTuple()) return leaves[0];
+  std::vector<Instruction*> elements;
+  size_t next = 0;
+  for (const Shape& element : global.elements()) {
+    const size_t count = element.Leaves().size();
+    elements.push_back(Assemble(element, leaves.subspan(next, count)));
+    next += count;
+  }
+  return builder_.computation()->AddTuple(elements);
+}
+
+Shape Region::LocalTree(const Shape& global, absl::Span<const Layout> layouts) {
+  if (!global.IsTuple()) return LocalShape(global, layouts[0]);
+  std::vector<Shape> elements;
+  size_t next = 0;
+  for (const Shape& element : global.elements()) {
+    const size_t count = element.Leaves().size();
+    elements.push_back(LocalTree(element, layouts.subspan(next, count)));
+    next += count;
+  }
+  return Shape::Tuple(std::move(elements));
+}
+
+ChoiceProblem Region::ProblemOf(const Instruction& old, const FactorRule& rule) const {
+  ChoiceProblem problem;
+  problem.rule = &rule;
+  for (const Instruction* operand : old.operands()) {
+    const std::vector<Shape> leaves = operand->shape().Leaves();
+    for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+      const auto l = static_cast<int64_t>(leaf);
+      problem.operands.push_back({leaves[leaf], CurrentLayout(operand, l), IsFree(operand, l)});
+    }
+  }
+  const std::vector<Shape> leaves = old.shape().Leaves();
+  for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+    problem.results.push_back({leaves[leaf], WantedLayout(&old, static_cast<int64_t>(leaf))});
+  }
+  return problem;
+}
+
+void Region::ReportGathered(const Instruction& old, const FactorRule& rule, const Choice& choice) const {
+  if (LogLevel() < 1) return;
+  size_t t = 0;
+  for (const Instruction* operand : old.operands()) {
+    for (size_t leaf = 0; leaf < operand->shape().Leaves().size(); ++leaf, ++t) {
+      const Layout layout = CurrentLayout(operand, static_cast<int64_t>(leaf));
+      for (size_t d = 0; d < layout.dims.size(); ++d) {
+        if (layout.dims[d].empty() || !choice.operands[t].dims[d].empty()) continue;
+        bool inherent = false;
+        for (int factor : rule.operands[t][d]) {
+          inherent |= rule.factors[factor].kind == FactorKind::kNeedReplication ||
+                      rule.factors[factor].kind == FactorKind::kPermutation;
+        }
+        if (!inherent) continue;
+        SHOAL_LOG_AT(1) << "partition: " << old.name() << " (" << old.opcode() << ") gathers dimension " << d
+                        << " of operand " << t << " " << operand->shape() << " " << ToString(layout, mesh())
+                        << (old.op_name().empty() ? "" : absl::StrCat(", from ", old.op_name()));
+      }
+    }
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,102 @@
+// Region: the partitioning of one computation (or of a manual region, which is inlined into its caller's new
+// computation). Walks the old instructions and adds local ones; the code of each family works through it.
+//
+// Every leaf of every old value is known by its local instruction and layout. Tuples dissolve into leaves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "core/hlo/instruction.h"
+#include "sharding/partition/choice.h"
+#include "sharding/reshard/local_builder.h"
+#include "sharding/spec/layout.h"
+
+namespace shoal {
+
+// The local part of one array.
+struct LocalValue {
+  Instruction* local = nullptr;
+  Layout layout;
+};
+
+class Region {
+ public:
+  // `manual`: axes along which arrays are local already.
+  Region(SpmdContext& context, LocalBuilder& builder, AxisList manual)
+      : context_(context), builder_(builder), manual_(std::move(manual)) {}
+
+  // Partitions every instruction except parameters, whose leaves have been given by SetLeaf.
+  absl::Status Run(const Computation& old);
+
+  // --- For the code of families ---
+  SpmdContext& context() { return context_; }
+  LocalBuilder& builder() { return builder_; }
+  const Mesh& mesh() const { return builder_.mesh(); }
+  const AxisList& manual() const { return manual_; }
+
+  // Where a leaf is, and where its annotation wants it.
+  Layout CurrentLayout(const Instruction* old, int64_t leaf = 0) const;
+  static Layout WantedLayout(const Instruction* old, int64_t leaf = 0);
+  // Whether the leaf can be made in any layout without traffic.
+  bool IsFree(const Instruction* old, int64_t leaf = 0) const;
+  // The leaf in `layout`; made by a reshard if it is not there yet, and remembered.
+  Instruction* Get(const Instruction* old, int64_t leaf, const Layout& layout);
+  Instruction* Get(const Instruction* old, const Layout& layout) { return Get(old, 0, layout); }
+  // The whole leaf on every device (along the axes that are not manual).
+  Instruction* GetWhole(const Instruction* old, int64_t leaf = 0);
+  // Gives a leaf its value as it is.
+  void SetLeaf(const Instruction* old, int64_t leaf, Instruction* local, Layout layout);
+  // Gives a leaf its value and brings it to the layout that its annotation wants; partial results are
+  // combined by `combiner`.
+  void SetResult(const Instruction* old, int64_t leaf, Instruction* local, const Layout& layout,
+                 Opcode combiner = Opcode::kAdd);
+  // A leaf that IsFree, in the layout that its annotation wants.
+  absl::Status SetFree(const Instruction* old);
+  // A leaf that is another's.
+  void Alias(const Instruction* old, int64_t leaf, const Instruction* of, int64_t of_leaf);
+  Instruction* Reshard(Instruction* local, const Shape& global, const Layout& from, const Layout& to,
+                       Opcode combiner = Opcode::kAdd);
+
+  // All leaves of a (possibly nested) tuple-shaped local instruction, and back.
+  std::vector<Instruction*> Explode(Instruction* local);
+  Instruction* Assemble(const Shape& global, absl::Span<Instruction* const> leaves);
+  // `global` with every leaf local.
+  static Shape LocalTree(const Shape& global, absl::Span<const Layout> layouts);
+
+  // The choice problem of an instruction with a factor rule.
+  ChoiceProblem ProblemOf(const Instruction& old, const FactorRule& rule) const;
+  // Says (SHOAL_LOG=1) which operand dimensions are gathered because the operation cannot work on parts.
+  void ReportGathered(const Instruction& old, const FactorRule& rule, const Choice& choice) const;
+
+ private:
+  absl::Status One(const Instruction* old);
+  Instruction* Rematerialize(const Instruction* old, const Layout& layout);
+
+  SpmdContext& context_;
+  LocalBuilder& builder_;
+  const AxisList manual_;
+  using Key = std::pair<const Instruction*, int64_t>;
+  Key Resolve(const Instruction* old, int64_t leaf) const;
+  absl::flat_hash_map<Key, Key> aliases_;
+  absl::flat_hash_map<Key, LocalValue> values_;
+  // Further layouts in which a leaf has been asked for.
+  absl::flat_hash_map<Key, std::vector<LocalValue>> copies_;
+};
+
+// Partitions one instruction. The generic way: split factors, reshard operands, the same operation on local
+// shapes, combine. Others are chosen by family or opcode in partition_table.cc.
+using PartitionFunction = absl::Status (*)(Region&, const Instruction&);
+PartitionFunction PartitionFunctionFor(const Instruction& instruction);
+
+absl::Status PartitionGeneric(Region& region, const Instruction& old);
+// Everything whole on every device, results cut; named in the log.
+absl::Status PartitionReplicated(Region& region, const Instruction& old);
+
+// Attributes for the operation on parts: sizes of dimensions that pass through become local.
+Attributes LocalAttributes(const Instruction& old, const FactorRule& rule, const FactorAxesList& axes,
+                           absl::Span<const Shape> local_operands, absl::Span<const Shape> local_results);
+
+}  // namespace shoal

@@ -1,0 +1,260 @@
+#include "sharding/reshard/local_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "sharding/mesh/axes.h"
+#include "sharding/mesh/devices.h"
+
+namespace shoal {
+namespace {
+
+int64_t HighestChannel(const Module& module) {
+  int64_t highest = 0;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (const auto* c = std::get_if<CollectiveAttributes>(&instruction->attributes())) {
+        highest = std::max(highest, c->channel_id);
+      }
+    }
+  }
+  return highest;
+}
+
+// Little-endian bytes of `value`, as many as `type` is wide.
+Literal Bits(ElementType type, uint64_t value) { return Literal::Scalar(type, value); }
+
+uint64_t LowestInteger(ElementType type) { return IsSigned(type) ? ~uint64_t{0} << (BitWidth(type) - 1) : 0; }
+uint64_t HighestInteger(ElementType type) {
+  if (type == ElementType::kPred) return 1;
+  const int bits = BitWidth(type) - (IsSigned(type) ? 1 : 0);
+  return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+}
+
+Literal FloatLiteral(ElementType type, double value) { return Bits(type, FloatToBits(type, value)); }
+
+}  // namespace
+
+Literal IdentityOf(Opcode combiner, ElementType type) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  switch (combiner) {
+    case Opcode::kMultiply:
+      if (IsFloat(type)) return FloatLiteral(type, 1);
+      if (IsComplex(type)) {
+        Literal one(Shape::Scalar(type));
+        const ElementType part = RealPart(type);
+        const uint64_t bits = FloatToBits(part, 1);
+        std::memcpy(one.mutable_data(), &bits, ByteWidth(part));
+        return one;
+      }
+      return Bits(type, 1);
+    case Opcode::kMinimum:
+      return IsFloat(type) ? FloatLiteral(type, infinity) : Bits(type, HighestInteger(type));
+    case Opcode::kMaximum:
+      return IsFloat(type) ? FloatLiteral(type, -infinity) : Bits(type, LowestInteger(type));
+    case Opcode::kAnd:
+      return Bits(type, type == ElementType::kPred ? 1 : ~uint64_t{0});
+    default:
+      return Literal(Shape::Scalar(type));
+  }
+}
+
+SpmdContext::SpmdContext(Module& module, std::shared_ptr<const Mesh> mesh)
+    : module_(module), mesh_(std::move(mesh)), next_channel_(HighestChannel(module) + 1) {}
+
+Computation* SpmdContext::Region(Opcode opcode, ElementType type) {
+  Computation*& region = regions_[{opcode, type}];
+  if (region != nullptr) return region;
+  region = module_.AddComputation(absl::StrCat("combine_", OpcodeName(opcode), "_", ElementTypeName(type)));
+  const Shape scalar = Shape::Scalar(type);
+  Instruction* a = region->AddParameter(0, scalar, "a");
+  Instruction* b = region->AddParameter(1, scalar, "b");
+  region->set_root(region->Add(opcode, scalar, {a, b}));
+  return region;
+}
+
+Instruction* LocalBuilder::Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
+                               Attributes attributes, absl::Span<Computation* const> called) {
+  Instruction* added = computation_->Add(opcode, std::move(shape), operands, std::move(attributes), called);
+  added->set_op_name(op_name_);
+  return added;
+}
+
+// A table of all partitions' coordinates, read at this device's partition id.
+Instruction* LocalBuilder::Coordinate(const AxisList& axes) {
+  const std::vector<int64_t> positions = Positions(mesh());
+  std::string table;
+  for (int64_t position : positions) {
+    const int32_t coordinate =
+        position < 0 ? 0 : static_cast<int32_t>(shoal::Coordinate(mesh(), position, axes));
+    table.append(reinterpret_cast<const char*>(&coordinate), sizeof coordinate);
+  }
+  Instruction*& known = coordinates_[table];
+  if (known != nullptr) return known;
+  if (partition_id_ == nullptr)
+    partition_id_ = Add(Opcode::kPartitionId, Shape::Scalar(ElementType::kU32), {});
+  const Shape shape = Shape::Array(ElementType::kS32, {static_cast<int64_t>(positions.size())});
+  Instruction* values = computation_->AddConstant(*Literal::FromBytes(shape, table));
+  Instruction* one = Add(Opcode::kDynamicSlice, Shape::Array(ElementType::kS32, {1}), {values, partition_id_},
+                         DynamicSliceAttributes{{1}});
+  return known = Reshape(one, {});
+}
+
+Instruction* LocalBuilder::ConstantS32(int64_t value) {
+  Instruction*& known = constants_[value];
+  if (known == nullptr) {
+    known = computation_->AddConstant(Literal::Scalar(ElementType::kS32, static_cast<int32_t>(value)));
+  }
+  return known;
+}
+
+Instruction* LocalBuilder::Zero(ElementType type) {
+  return computation_->AddConstant(Literal(Shape::Scalar(type)));
+}
+
+Instruction* LocalBuilder::Binary(Opcode opcode, Instruction* a, Instruction* b) {
+  return Add(opcode, a->shape(), {a, b});
+}
+
+Instruction* LocalBuilder::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {
+  return Add(Opcode::kCompare, a->shape().WithElementType(ElementType::kPred), {a, b},
+             CompareAttributes{direction});
+}
+
+Instruction* LocalBuilder::Select(Instruction* pred, Instruction* a, Instruction* b) {
+  return Add(Opcode::kSelect, a->shape(), {pred, a, b});
+}
+
+Instruction* LocalBuilder::BroadcastScalar(Instruction* scalar, absl::Span<const int64_t> dims) {
+  if (dims.empty()) return scalar;
+  return Add(Opcode::kBroadcast, Shape::Array(scalar->shape().element_type(), dims), {scalar},
+             DimensionsAttributes{});
+}
+
+Instruction* LocalBuilder::Convert(Instruction* x, ElementType type) {
+  if (x->shape().element_type() == type) return x;
+  return Add(Opcode::kConvert, x->shape().WithElementType(type), {x});
+}
+
+Instruction* LocalBuilder::Reshape(Instruction* x, absl::Span<const int64_t> dims) {
+  if (x->shape().dims() == dims) return x;
+  return Add(Opcode::kReshape, x->shape().WithDims(dims), {x});
+}
+
+Instruction* LocalBuilder::Transpose(Instruction* x, IntVector permutation) {
+  if (std::is_sorted(permutation.begin(), permutation.end())) return x;
+  DimVector dims;
+  for (int64_t d : permutation) dims.push_back(x->shape().dim(d));
+  return Add(Opcode::kTranspose, x->shape().WithDims(dims), {x},
+             DimensionsAttributes{std::move(permutation)});
+}
+
+Instruction* LocalBuilder::Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit) {
+  if (start == 0 && limit == x->shape().dim(dim)) return x;
+  SliceAttributes slice;
+  slice.starts.assign(x->shape().rank(), 0);
+  slice.limits.assign(x->shape().dims().begin(), x->shape().dims().end());
+  slice.strides.assign(x->shape().rank(), 1);
+  slice.starts[dim] = start;
+  slice.limits[dim] = limit;
+  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
+  dims[dim] = limit - start;
+  return Add(Opcode::kSlice, x->shape().WithDims(dims), {x}, std::move(slice));
+}
+
+Instruction* LocalBuilder::DynamicSlice(Instruction* x, int64_t dim, Instruction* start, int64_t size) {
+  if (size == x->shape().dim(dim)) return x;
+  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
+  dims[dim] = size;
+  std::vector<Instruction*> operands = {x};
+  for (int64_t d = 0; d < x->shape().rank(); ++d) operands.push_back(d == dim ? start : ConstantS32(0));
+  return Add(Opcode::kDynamicSlice, x->shape().WithDims(dims), operands,
+             DynamicSliceAttributes{IntVector(dims.begin(), dims.end())});
+}
+
+Instruction* LocalBuilder::PadTo(Instruction* x, int64_t dim, int64_t size) {
+  if (x->shape().dim(dim) == size) return x;
+  return Pad(x, dim, 0, size - x->shape().dim(dim), Zero(x->shape().element_type()));
+}
+
+Instruction* LocalBuilder::Pad(Instruction* x, int64_t dim, int64_t low, int64_t high, Instruction* value) {
+  PadAttributes pad;
+  pad.low.assign(x->shape().rank(), 0);
+  pad.high = pad.interior = pad.low;
+  pad.low[dim] = low;
+  pad.high[dim] = high;
+  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
+  dims[dim] += low + high;
+  return Add(Opcode::kPad, x->shape().WithDims(dims), {x, value}, std::move(pad));
+}
+
+Instruction* LocalBuilder::Concatenate(absl::Span<Instruction* const> parts, int64_t dim) {
+  if (parts.size() == 1) return parts[0];
+  DimVector dims(parts[0]->shape().dims().begin(), parts[0]->shape().dims().end());
+  for (size_t i = 1; i < parts.size(); ++i) dims[dim] += parts[i]->shape().dim(dim);
+  return Add(Opcode::kConcatenate, parts[0]->shape().WithDims(dims), parts, DimensionsAttributes{{dim}});
+}
+
+Instruction* LocalBuilder::AllReduce(Instruction* x, const AxisList& axes, Opcode combiner) {
+  CollectiveAttributes collective;
+  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.channel_id = context_.NextChannel();
+  collective.use_global_device_ids = true;
+  return Add(Opcode::kAllReduce, x->shape(), {x}, std::move(collective),
+             {context_.Region(combiner, x->shape().element_type())});
+}
+
+Instruction* LocalBuilder::AllGather(Instruction* x, const AxisList& axes, int64_t dim) {
+  CollectiveAttributes collective;
+  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.dimensions = {dim};
+  collective.channel_id = context_.NextChannel();
+  collective.use_global_device_ids = true;
+  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
+  dims[dim] *= SizeOf(axes);
+  return Add(Opcode::kAllGather, x->shape().WithDims(dims), {x}, std::move(collective));
+}
+
+Instruction* LocalBuilder::ReduceScatter(Instruction* x, const AxisList& axes, int64_t dim, Opcode combiner) {
+  CollectiveAttributes collective;
+  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.dimensions = {dim};
+  collective.channel_id = context_.NextChannel();
+  collective.use_global_device_ids = true;
+  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
+  dims[dim] /= SizeOf(axes);
+  return Add(Opcode::kReduceScatter, x->shape().WithDims(dims), {x}, std::move(collective),
+             {context_.Region(combiner, x->shape().element_type())});
+}
+
+Instruction* LocalBuilder::AllToAll(Instruction* x, const AxisList& axes) {
+  CollectiveAttributes collective;
+  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.dimensions = {0, 0};
+  collective.channel_id = context_.NextChannel();
+  return Add(Opcode::kAllToAll, x->shape(), {x}, std::move(collective));
+}
+
+Instruction* LocalBuilder::Permute(Instruction* x, Pairs pairs) {
+  CollectiveAttributes collective;
+  collective.source_target_pairs = std::move(pairs);
+  collective.channel_id = context_.NextChannel();
+  return Add(Opcode::kCollectivePermute, x->shape(), {x}, std::move(collective));
+}
+
+Instruction* LocalBuilder::MaskPadding(Instruction* x, int64_t dim, int64_t global, const AxisList& axes,
+                                       Instruction* value) {
+  const int64_t local = x->shape().dim(dim);
+  if (local * SizeOf(axes) == global) return x;
+  const Shape index_shape = x->shape().WithElementType(ElementType::kS32);
+  Instruction* index = Add(Opcode::kIota, index_shape, {}, DimensionsAttributes{{dim}});
+  // Valid are the first global - coordinate*local elements.
+  Instruction* offset = Binary(Opcode::kMultiply, Coordinate(axes), ConstantS32(local));
+  Instruction* valid = Binary(Opcode::kSubtract, ConstantS32(global), offset);
+  Instruction* pred = Compare(ComparisonDirection::kLt, index, BroadcastScalar(valid, index_shape.dims()));
+  return Select(pred, x, BroadcastScalar(value, x->shape().dims()));
+}
+
+}  // namespace shoal

@@ -1,0 +1,101 @@
+// LocalBuilder: adds instructions with local shapes to one computation of a program that is being
+// partitioned. Knows the mesh, so it can say where this device stands; gives channel ids; keeps the few
+// things that are asked for again and again (partition id, coordinates, combining regions).
+//
+// SpmdContext is what all computations of one program share. Neither is thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/hlo/instruction.h"
+
+namespace shoal {
+
+class SpmdContext {
+ public:
+  // Channel ids go on from the highest that the module uses already.
+  SpmdContext(Module& module, std::shared_ptr<const Mesh> mesh);
+
+  Module& module() { return module_; }
+  const Mesh& mesh() const { return *mesh_; }
+  const std::shared_ptr<const Mesh>& mesh_ptr() const { return mesh_; }
+  int64_t NextChannel() { return next_channel_++; }
+  // (type[], type[]) -> type[] by one operation.
+  Computation* Region(Opcode opcode, ElementType type);
+
+ private:
+  Module& module_;
+  std::shared_ptr<const Mesh> mesh_;
+  int64_t next_channel_ = 1;
+  absl::flat_hash_map<std::pair<Opcode, ElementType>, Computation*> regions_;
+};
+
+class LocalBuilder {
+ public:
+  LocalBuilder(SpmdContext& context, Computation* computation)
+      : LocalBuilder(context, computation, context.mesh_ptr()) {}
+  // Axes are those of `mesh`.
+  LocalBuilder(SpmdContext& context, Computation* computation, std::shared_ptr<const Mesh> mesh)
+      : context_(context), computation_(computation), mesh_(std::move(mesh)) {}
+
+  SpmdContext& context() { return context_; }
+  const Mesh& mesh() const { return *mesh_; }
+  Computation* computation() { return computation_; }
+  // What the next instructions are made for, for messages and profiles.
+  void set_op_name(absl::string_view op_name) { op_name_ = std::string(op_name); }
+
+  Instruction* Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
+                   Attributes attributes = {}, absl::Span<Computation* const> called = {});
+
+  // s32[] this device's coordinate along `axes`.
+  Instruction* Coordinate(const AxisList& axes);
+  Instruction* ConstantS32(int64_t value);
+  // A scalar with all bits zero; the identity of `combiner`'s opcode for `type` is Identity.
+  Instruction* Zero(ElementType type);
+
+  Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b);
+  Instruction* Compare(ComparisonDirection direction, Instruction* a, Instruction* b);
+  Instruction* Select(Instruction* pred, Instruction* a, Instruction* b);
+  Instruction* BroadcastScalar(Instruction* scalar, absl::Span<const int64_t> dims);
+  Instruction* Convert(Instruction* x, ElementType type);
+  Instruction* Reshape(Instruction* x, absl::Span<const int64_t> dims);
+  Instruction* Transpose(Instruction* x, IntVector permutation);
+  // Elements [start, limit) of one dimension.
+  Instruction* Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit);
+  Instruction* DynamicSlice(Instruction* x, int64_t dim, Instruction* start, int64_t size);
+  // Grows one dimension to `size` with zeros at its end.
+  Instruction* PadTo(Instruction* x, int64_t dim, int64_t size);
+  Instruction* Pad(Instruction* x, int64_t dim, int64_t low, int64_t high, Instruction* value);
+  Instruction* Concatenate(absl::Span<Instruction* const> parts, int64_t dim);
+
+  // Collectives among the devices that differ along `axes`, in the order of `axes`.
+  Instruction* AllReduce(Instruction* x, const AxisList& axes, Opcode combiner);
+  Instruction* AllGather(Instruction* x, const AxisList& axes, int64_t dim);
+  Instruction* ReduceScatter(Instruction* x, const AxisList& axes, int64_t dim, Opcode combiner);
+  // Part i of dimension 0 goes to member i; part j of the result comes from member j.
+  Instruction* AllToAll(Instruction* x, const AxisList& axes);
+  Instruction* Permute(Instruction* x, Pairs pairs);
+
+  // Where dimension `dim` of x, which is `global` long and split over `axes`, is past its end, `value` (a
+  // scalar) instead.
+  Instruction* MaskPadding(Instruction* x, int64_t dim, int64_t global, const AxisList& axes,
+                           Instruction* value);
+
+ private:
+  SpmdContext& context_;
+  Computation* computation_;
+  std::shared_ptr<const Mesh> mesh_;
+  std::string op_name_;
+  Instruction* partition_id_ = nullptr;
+  absl::flat_hash_map<std::string, Instruction*> coordinates_;
+  absl::flat_hash_map<int64_t, Instruction*> constants_;
+};
+
+// The value that `combiner` leaves alone: 0 for add, or, xor; 1 for multiply; all ones for and; the largest
+// for minimum, the smallest for maximum.
+Literal IdentityOf(Opcode combiner, ElementType type);
+
+}  // namespace shoal
