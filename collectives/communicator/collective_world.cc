@@ -1,0 +1,129 @@
+#include "collectives/communicator/collective_world.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "collectives/communicator/world.h"
+#include "collectives/transport/mpi_wire.h"
+#include "collectives/transport/shm_wire.h"
+#include "core/base/flags.h"
+#include "core/base/log.h"
+#include "core/base/status.h"
+
+namespace shoal {
+namespace {
+
+// The same answer in every process: loading MPI is collective.
+bool AllShareMemory(const Topology& topology, const CollectiveOptions& options) {
+  for (int p = 0; p < topology.process_count(); ++p) {
+    if (!options.shared_memory || !topology.SameHost(ProcessId(p), ProcessId(0))) return false;
+  }
+  return true;
+}
+
+bool HasNeighbour(const Topology& topology) {
+  for (int p = 0; p < topology.process_count(); ++p) {
+    if (ProcessId(p) != topology.self && topology.SameHost(ProcessId(p), topology.self)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<CollectiveOptions> CollectiveOptions::FromFlags() {
+  CollectiveOptions options;
+  SHOAL_ASSIGN_OR_RETURN(const int64_t seconds, IntFlag("SHOAL_TIMEOUT_S"));
+  if (seconds <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SHOAL_TIMEOUT_S is ", seconds, "; it must be at least 1"));
+  }
+  options.timeout = absl::Seconds(seconds);
+  SHOAL_ASSIGN_OR_RETURN(options.shared_memory, BoolFlag("SHOAL_SHM"));
+  SHOAL_ASSIGN_OR_RETURN(options.transport, StringFlag("SHOAL_TRANSPORT"));
+  SHOAL_ASSIGN_OR_RETURN(options.deterministic, BoolFlag("SHOAL_DETERMINISTIC"));
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const Topology& topology,
+                                                                         KeyValueStore* store,
+                                                                         const CollectiveOptions& options) {
+  std::vector<std::unique_ptr<Wire>> wires;
+  Doorbell* doorbell = nullptr;
+  if (topology.process_count() <= 1)
+    return std::make_unique<World>(topology, std::move(wires), doorbell, options);
+  if (options.transport != "auto" && options.transport != "mpi") {
+    return absl::UnimplementedError(
+        absl::StrCat("SHOAL_TRANSPORT=", options.transport, ": this build has auto and mpi"));
+  }
+  if (options.shared_memory && HasNeighbour(topology)) {
+    SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<ShmWire> wire, ShmWire::Create(topology, store, options.timeout));
+    doorbell = wire->doorbell();
+    wires.push_back(std::move(wire));
+  }
+  if (!AllShareMemory(topology, options)) {
+    absl::StatusOr<std::unique_ptr<MpiWire>> wire = MpiWire::Create(topology, store, options.timeout);
+    if (!wire.ok()) {
+      return Annotate(wire.status(), options.shared_memory ? "collectives between hosts need MPI"
+                                                           : "SHOAL_SHM=0 leaves only MPI between processes");
+    }
+    wires.push_back(*std::move(wire));
+  }
+  return std::make_unique<World>(topology, std::move(wires), doorbell, options);
+}
+
+World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
+             const CollectiveOptions& options)
+    : topology_(topology), options_(options) {
+  if (wires.empty()) return;
+  Engine::Handlers handlers;
+  handlers.on_failed = [this](uint64_t communicator, int64_t run, const absl::Status& why) {
+    RunFailed(communicator, run, why);
+  };
+  handlers.on_tick = [this] {
+    for (const auto& communicator : Communicators()) communicator->CheckMeetings(absl::Now());
+  };
+  engine_ =
+      std::make_unique<Engine>(topology, std::move(wires), doorbell, options.timeout, std::move(handlers));
+}
+
+World::~World() = default;
+
+absl::StatusOr<std::shared_ptr<Communicator>> World::GetCommunicator(absl::Span<const DeviceId> assignment) {
+  for (DeviceId device : assignment) {
+    if (device.value() < 0 || device.value() >= topology_.device_count()) {
+      return absl::InvalidArgumentError(absl::StrCat("the device assignment names device ", device.value(),
+                                                     " of ", topology_.device_count()));
+    }
+  }
+  auto communicator = std::make_shared<GroupCommunicator>(
+      std::vector<DeviceId>(assignment.begin(), assignment.end()), topology_, engine_.get(),
+      GroupCommunicator::Options{options_.timeout, options_.deterministic});
+  std::lock_guard<std::mutex> lock(mutex_);
+  return communicators_.emplace(communicator->id(), communicator).first->second;
+}
+
+std::vector<std::shared_ptr<GroupCommunicator>> World::Communicators() {
+  std::vector<std::shared_ptr<GroupCommunicator>> all;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [id, communicator] : communicators_) all.push_back(communicator);
+  return all;
+}
+
+void World::RunFailed(uint64_t communicator, int64_t run, const absl::Status& why) {
+  std::shared_ptr<GroupCommunicator> failed;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = communicators_.find(communicator);
+    // One that is not used here yet needs no telling: the engine remembers the run.
+    if (it != communicators_.end()) failed = it->second;
+  }
+  if (failed != nullptr) failed->RunFailed(run, why);
+}
+
+void World::ProcessFailed(ProcessId process, const absl::Status& why) {
+  if (engine_ != nullptr && process != topology_.self) engine_->ProcessLost(process, why);
+}
+
+absl::Status World::Health() const { return engine_ == nullptr ? absl::OkStatus() : engine_->Health(); }
+
+}  // namespace shoal

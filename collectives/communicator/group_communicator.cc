@@ -1,0 +1,349 @@
+#include "collectives/communicator/group_communicator.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+#include "core/tasks/arena.h"
+
+namespace shoal {
+namespace {
+
+// Runs that failed, kept so that their late participants fail at once.
+constexpr size_t kFailedKept = 256;
+// Completions of collectives that moved more than this are handed to a worker, so that what the program does
+// next does not hold up progress; below, the hand-over would cost more than it saves.
+constexpr int64_t kInlineCompletionBytes = 64 << 10;
+
+uint64_t HashOfAssignment(absl::Span<const DeviceId> assignment) {
+  uint64_t hash = assignment.size();
+  for (DeviceId device : assignment) hash = MixHash(hash, static_cast<uint64_t>(device.value()));
+  return hash;
+}
+
+// Of all that participants must agree on.
+uint64_t HashOfOperation(const CollectiveOp& op) {
+  uint64_t hash = MixHash(static_cast<uint64_t>(op.kind), static_cast<uint64_t>(op.reduction));
+  for (const CollectiveArray& array : op.arrays) {
+    for (int64_t field : {static_cast<int64_t>(array.type), array.elements, array.in.outer,
+                          array.in.block_elements, array.out.outer, array.out.block_elements}) {
+      hash = MixHash(hash, static_cast<uint64_t>(field));
+    }
+  }
+  for (const auto& group : op.groups) {
+    hash = MixHash(hash, group.size());
+    for (PartitionId member : group) hash = MixHash(hash, static_cast<uint64_t>(member.value()));
+  }
+  for (const auto& [source, target] : op.pairs) {
+    hash =
+        MixHash(MixHash(hash, static_cast<uint64_t>(source.value())), static_cast<uint64_t>(target.value()));
+  }
+  return hash;
+}
+
+struct Free {
+  void operator()(char* memory) const { std::free(memory); }
+};
+using StagingMemory = std::unique_ptr<char[], Free>;
+
+}  // namespace
+
+struct GroupCommunicator::Group {
+  explicit Group(GroupView group_view) : view(std::move(group_view)) {}
+  const GroupView view;
+  std::array<absl::StatusOr<GroupPlan>, 2> plans = {absl::UnknownError(""),
+                                                    absl::UnknownError("")};  // by aliased
+};
+
+struct GroupCommunicator::Planned {
+  CollectiveOp op;
+  uint64_t hash = 0;
+  std::vector<std::unique_ptr<Group>> groups;  // null where this process has no member
+  // By partition: which group, and which of its local members. -1 for those in none or elsewhere.
+  std::vector<int> group_of, member_of;
+};
+
+struct GroupCommunicator::Meeting {
+  std::shared_ptr<const Planned> planned;
+  const Group* group = nullptr;
+  MeetingKey key;
+  int missing = 0;
+  std::vector<bool> here;
+  // By member.
+  std::vector<std::vector<const void*>> inputs;
+  std::vector<std::vector<void*>> outputs;
+  std::vector<Promise> promises;
+  absl::Time start = absl::Now();
+  // From here on of the one who carries on.
+  std::vector<const void* const*> input_tables;
+  std::vector<void* const*> output_tables;
+  std::vector<StagingMemory> staging;
+  std::vector<char*> staging_pointers;
+
+  MemoryBinding binding() const { return {input_tables, output_tables, staging_pointers}; }
+  bool aliased() const {
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      for (size_t a = 0; a < inputs[k].size(); ++a) {
+        if (inputs[k][a] == outputs[k][a] && inputs[k][a] != nullptr) return true;
+      }
+    }
+    return false;
+  }
+  bool Bind(const GroupPlan& plan) {
+    for (const auto& table : inputs) input_tables.push_back(table.data());
+    for (const auto& table : outputs) output_tables.push_back(table.data());
+    for (int64_t bytes : plan.staging_bytes) {
+      const size_t rounded = (static_cast<size_t>(bytes) + 63) / 64 * 64;
+      staging.emplace_back(static_cast<char*>(std::aligned_alloc(64, std::max<size_t>(rounded, 64))));
+      if (staging.back() == nullptr) return false;
+      staging_pointers.push_back(staging.back().get());
+    }
+    return true;
+  }
+  void SetAll(const absl::Status& status) {
+    for (Promise& promise : promises) promise.Set(status);
+  }
+};
+
+GroupCommunicator::GroupCommunicator(std::vector<DeviceId> assignment, const Topology& topology,
+                                     Engine* engine, Options options)
+    : assignment_(std::move(assignment)),
+      topology_(topology),
+      engine_(engine),
+      options_(options),
+      id_(HashOfAssignment(assignment_)) {}
+
+// ---- planning
+
+absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::MakePlanned(
+    const CollectiveOp& op) const {
+  auto planned = std::make_shared<Planned>();
+  planned->op = op;
+  planned->hash = HashOfOperation(op);
+  const int partitions = static_cast<int>(assignment_.size());
+  planned->group_of.assign(partitions, -1);
+  planned->member_of.assign(partitions, -1);
+  std::vector<std::vector<PartitionId>> groups = op.groups;
+  if (groups.empty() || op.kind == CollectiveKind::kCollectivePermute) {
+    groups.assign(1, {});
+    for (int p = 0; p < partitions; ++p) groups[0].push_back(PartitionId(p));
+  }
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (PartitionId p : groups[g]) {
+      if (p.value() < 0 || p.value() >= partitions) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(op.name, ": partition ", p.value(), " is none of the program's ", partitions));
+      }
+    }
+    auto group = std::make_unique<Group>(GroupView(groups[g], assignment_, topology_));
+    if (group->view.local_ranks.empty()) {
+      planned->groups.push_back(nullptr);
+      continue;
+    }
+    for (int k = 0; k < group->view.members(); ++k) {
+      const int partition = groups[g][group->view.local_ranks[k]].value();
+      planned->group_of[partition] = static_cast<int>(g);
+      planned->member_of[partition] = k;
+    }
+    for (bool aliased : {false, true}) {
+      group->plans[aliased] = PlanGroup(op, group->view, {aliased, options_.deterministic});
+      SHOAL_RETURN_IF_ERROR(group->plans[aliased].status());
+    }
+    planned->groups.push_back(std::move(group));
+  }
+  for (const auto& [source, target] : op.pairs) {
+    if (std::max(source.value(), target.value()) >= partitions ||
+        std::min(source.value(), target.value()) < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(op.name, ": a pair names a partition beyond ", partitions));
+    }
+  }
+  return planned;
+}
+
+absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::PlannedFor(
+    const CollectiveOp& op) {
+  const std::pair<uint64_t, int64_t> key(op.program_fingerprint, op.number);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = planned_.find(key);
+    if (it != planned_.end()) {
+      const CollectiveOp& old = it->second->op;
+      const bool same = old.kind == op.kind && old.reduction == op.reduction && old.arrays == op.arrays &&
+                        old.groups == op.groups && old.pairs == op.pairs && old.name == op.name;
+      if (same) return it->second;
+    }
+  }
+  SHOAL_ASSIGN_OR_RETURN(std::shared_ptr<Planned> planned, MakePlanned(op));
+  std::lock_guard<std::mutex> lock(mutex_);
+  planned_[key] = planned;
+  return planned;
+}
+
+// ---- starting
+
+absl::Status GroupCommunicator::CheckCall(const CollectiveOp& op, const CollectiveCall& call) const {
+  if (call.self.value() < 0 || call.self.value() >= static_cast<int>(assignment_.size())) {
+    return absl::InternalError(absl::StrCat(op.name, ": no partition ", call.self.value()));
+  }
+  if (call.inputs.size() != op.arrays.size() || call.outputs.size() != op.arrays.size()) {
+    return absl::InternalError(absl::StrCat(op.name, " moves ", op.arrays.size(), " arrays, the call has ",
+                                            call.inputs.size(), " inputs and ", call.outputs.size(),
+                                            " outputs"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GroupCommunicator::FailureOf(int64_t run) const {
+  for (const FailedRun& failed : failed_) {
+    if (failed.run == run) return failed.why;
+  }
+  return absl::OkStatus();
+}
+
+Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& call) {
+  if (absl::Status status = CheckCall(op, call); !status.ok()) return status;
+  const absl::StatusOr<std::shared_ptr<Planned>> planned = PlannedFor(op);
+  if (!planned.ok()) return planned.status();
+  const int g = (*planned)->group_of[call.self.value()], member = (*planned)->member_of[call.self.value()];
+  if (g < 0) {
+    return absl::InternalError(absl::StrCat(op.name, ": partition ", call.self.value(), " is in no group of ",
+                                            "process ", topology_.self.value()));
+  }
+  const Group* group = (*planned)->groups[g].get();
+  const int members = group->view.members();
+  const MeetingKey key{call.run.value(), op.number, call.instance, g};
+  std::shared_ptr<Meeting> meeting;
+  Future future;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!failed_.empty()) {
+      if (absl::Status why = FailureOf(call.run.value()); !why.ok()) return why;
+    }
+    std::shared_ptr<Meeting>& slot = meetings_[key];
+    if (slot == nullptr) {
+      slot = std::make_shared<Meeting>();
+      slot->planned = *planned;
+      slot->group = group;
+      slot->key = key;
+      slot->missing = members;
+      slot->here.resize(members);
+      slot->inputs.resize(members);
+      slot->outputs.resize(members);
+      slot->promises.resize(members);
+    }
+    if (slot->planned->hash != (*planned)->hash || slot->here[member]) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "participants of one process disagree in run ", call.run.value(), ": partition ", call.self.value(),
+          " starts '", op.name, "' where ",
+          slot->here[member] ? "it has started before: '" : "others are at '", slot->planned->op.name, "'"));
+    }
+    slot->here[member] = true;
+    slot->inputs[member].assign(call.inputs.begin(), call.inputs.end());
+    slot->outputs[member].assign(call.outputs.begin(), call.outputs.end());
+    future = slot->promises[member].future();
+    if (--slot->missing > 0) return future;
+    meeting = std::move(slot);
+    meetings_.erase(key);
+  }
+  Carry(std::move(meeting));
+  return future;
+}
+
+void GroupCommunicator::Carry(std::shared_ptr<Meeting> meeting) {
+  const GroupPlan& plan = *meeting->group->plans[meeting->aliased()];
+  if (!meeting->Bind(plan)) {
+    return meeting->SetAll(
+        absl::ResourceExhaustedError(absl::StrCat("no memory to pack ", NameOf(*meeting))));
+  }
+  RunPhases(plan.before, meeting->binding());
+  if (!plan.lanes.empty()) return CarryBetweenProcesses(std::move(meeting), plan);
+  RunPhases(plan.after, meeting->binding());
+  meeting->SetAll(absl::OkStatus());
+}
+
+void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, const GroupPlan& plan) {
+  RunRequest request;
+  const MeetingKey& key = meeting->key;
+  request.announcement = {{id_, key.run, key.number, key.instance, key.group},
+                          meeting->planned->op.program_fingerprint,
+                          meeting->planned->hash,
+                          meeting->planned->op.name};
+  request.processes = meeting->group->view.processes;
+  request.lanes = &plan.lanes;
+  const MemoryBinding binding = meeting->binding();
+  int64_t bytes = 0;
+  for (size_t lane = 0; lane < plan.lanes.size(); ++lane) {
+    std::vector<LaneBuffer>& buffers = request.buffers.emplace_back();
+    for (const LaneMemory& memory : plan.memory[lane])
+      buffers.push_back({binding.At(memory.base), memory.origin});
+    bytes += plan.lanes[lane].offsets.back();
+  }
+  const bool large = bytes + BytesOf(plan.after) > kInlineCompletionBytes;
+  request.done = [meeting, &plan, large](const absl::Status& status) {
+    const auto finish = [meeting, &plan, status] {
+      if (status.ok()) RunPhases(plan.after, meeting->binding());
+      meeting->SetAll(status);
+    };
+    large ? Arena::Get().Submit(finish) : finish();
+  };
+  engine_->Start(std::move(request));
+}
+
+// ---- failures
+
+std::string GroupCommunicator::NameOf(const Meeting& meeting) const {
+  return absl::StrCat("'", meeting.planned->op.name, "' of run ", meeting.key.run);
+}
+
+void GroupCommunicator::RunFailed(int64_t run, const absl::Status& why) {
+  std::vector<std::shared_ptr<Meeting>> broken;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!FailureOf(run).ok()) return;
+    failed_.push_back({run, why});
+    if (failed_.size() > kFailedKept) failed_.erase(failed_.begin());
+    for (auto it = meetings_.begin(); it != meetings_.end();) {
+      const auto current = it++;
+      if (current->first.run != run) continue;
+      broken.push_back(std::move(current->second));
+      meetings_.erase(current);
+    }
+  }
+  for (const auto& meeting : broken) meeting->SetAll(why);
+}
+
+void GroupCommunicator::Abort(RunId run, const absl::Status& why) {
+  const absl::Status status = why.ok() ? absl::AbortedError("the run was aborted") : why;
+  RunFailed(run.value(), status);
+  if (engine_ != nullptr) engine_->Abort(id_, run.value(), status);
+}
+
+void GroupCommunicator::CheckMeetings(absl::Time now) {
+  std::vector<std::pair<int64_t, absl::Status>> late;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [key, meeting] : meetings_) {
+      if (now - meeting->start < options_.timeout) continue;
+      std::string absent;
+      for (size_t k = 0; k < meeting->here.size(); ++k) {
+        const int rank = meeting->group->view.local_ranks[k];
+        if (!meeting->here[k]) absl::StrAppend(&absent, " ", meeting->group->view.partitions[rank].value());
+      }
+      late.emplace_back(
+          key.run, absl::DeadlineExceededError(absl::StrCat(
+                       "in process ", topology_.self.value(), " partitions", absent, " have not come to ",
+                       NameOf(*meeting), " within ", absl::FormatDuration(options_.timeout))));
+    }
+  }
+  for (const auto& [run, why] : late) Abort(RunId(run), why);
+}
+
+absl::Status GroupCommunicator::Health() const {
+  return engine_ == nullptr ? absl::OkStatus() : engine_->Health();
+}
+
+}  // namespace shoal

@@ -1,0 +1,80 @@
+// GroupCommunicator: the Communicator of one device assignment. Participants of this process meet by pointer:
+// arrivals are counted, nobody waits, and the last one to come carries on for all: by pointer if the group
+// lives here, through the engine otherwise. Thread-safe; no lock is held while calling out.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "collectives/communicator/group_plan.h"
+#include "collectives/engine/engine.h"
+#include "core/base/topology.h"
+#include "core/runtime/communicator.h"
+#include "core/tasks/future.h"
+
+namespace shoal {
+
+class GroupCommunicator : public Communicator, public std::enable_shared_from_this<GroupCommunicator> {
+ public:
+  struct Options {
+    absl::Duration timeout;
+    bool deterministic = false;
+  };
+  // `engine` is null in a job of one process; else it outlives all calls.
+  GroupCommunicator(std::vector<DeviceId> assignment, const Topology& topology, Engine* engine,
+                    Options options);
+
+  Future Start(const CollectiveOp& op, const CollectiveCall& call) override;
+  void Abort(RunId run, const absl::Status& why) override;
+  absl::Status Health() const override;
+
+  // The same in every process for the same assignment; the engine's name for this communicator.
+  uint64_t id() const { return id_; }
+  // The run has failed elsewhere: what waits for local participants fails, and what comes later.
+  void RunFailed(int64_t run, const absl::Status& why);
+  // Fails meetings that a local participant has not come to in time.
+  void CheckMeetings(absl::Time now);
+
+ private:
+  struct Group;    // of an operation, with its plans
+  struct Planned;  // an operation
+  struct Meeting;  // one execution, while participants come
+  struct MeetingKey {
+    int64_t run, number, instance, group;
+    friend bool operator==(const MeetingKey&, const MeetingKey&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const MeetingKey& key) {
+      return H::combine(std::move(h), key.run, key.number, key.instance, key.group);
+    }
+  };
+  struct FailedRun {
+    int64_t run;
+    absl::Status why;
+  };
+
+  absl::StatusOr<std::shared_ptr<Planned>> PlannedFor(const CollectiveOp& op);
+  absl::StatusOr<std::shared_ptr<Planned>> MakePlanned(const CollectiveOp& op) const;
+  absl::Status CheckCall(const CollectiveOp& op, const CollectiveCall& call) const;
+  absl::Status FailureOf(int64_t run) const;  // REQUIRES: mutex_ held
+  void Carry(std::shared_ptr<Meeting> meeting);
+  void CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, const GroupPlan& plan);
+  std::string NameOf(const Meeting& meeting) const;
+
+  const std::vector<DeviceId> assignment_;
+  const Topology topology_;
+  Engine* const engine_;
+  const Options options_;
+  const uint64_t id_;
+
+  std::mutex mutex_;
+  // By program, number and kind. Guarded by mutex_.
+  absl::flat_hash_map<std::pair<uint64_t, int64_t>, std::shared_ptr<Planned>> planned_;
+  absl::flat_hash_map<MeetingKey, std::shared_ptr<Meeting>> meetings_;  // guarded by mutex_
+  std::vector<FailedRun> failed_;                                       // the last ones; guarded by mutex_
+};
+
+}  // namespace shoal

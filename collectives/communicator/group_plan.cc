@@ -1,0 +1,441 @@
+#include "collectives/communicator/group_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "collectives/algorithms/select.h"
+#include "collectives/communicator/ordered_schedule.h"
+#include "collectives/reduce/reduce.h"
+#include "core/base/status.h"
+
+namespace shoal {
+namespace {
+
+// Chunk edges fall on cache lines where that is possible.
+constexpr int64_t kCacheLine = 64;
+
+// Adds the jobs and the lane of one array of the operation to a plan.
+class ArrayPlanner {
+ public:
+  ArrayPlanner(const CollectiveOp& op, int array, const GroupView& group, const PlanOptions& options,
+               GroupPlan* plan)
+      : op_(op),
+        array_(array),
+        spec_(op.arrays[array]),
+        group_(group),
+        options_(options),
+        plan_(plan),
+        width_(ByteWidth(spec_.type)),
+        bytes_(spec_.elements * width_),
+        ranks_(group.ranks()),
+        members_(group.members()) {
+    IndexProcesses();
+  }
+
+  void AllReduce();
+  void AllGather();
+  void ReduceScatter();
+  absl::Status AllToAll();
+  void Permute();
+  void Broadcast();
+
+ private:
+  // ---- names of memory
+  MemoryRef Input(int member) const { return {MemoryRef::kInput, member, array_, 0}; }
+  MemoryRef Output(int member) const { return {MemoryRef::kOutput, member, array_, 0}; }
+  MemoryRef Staging(int64_t bytes) {
+    plan_->staging_bytes.push_back(bytes);
+    return {MemoryRef::kStaging, static_cast<int>(plan_->staging_bytes.size()) - 1, 0, 0};
+  }
+  static MemoryRef Plus(MemoryRef ref, int64_t offset) {
+    ref.offset += offset;
+    return ref;
+  }
+  // `bytes` in one piece.
+  static Rows Whole(MemoryRef ref, int64_t bytes) { return {ref, std::max<int64_t>(bytes, 1), 0}; }
+  // Part `rank` of a row-major [outer, ranks, block].
+  Rows Part(MemoryRef ref, const Blocks& blocks, int rank) const {
+    const int64_t row = blocks.block_elements * width_;
+    return {Plus(ref, row * rank), std::max<int64_t>(row, 1), row * ranks_};
+  }
+
+  void IndexProcesses();
+  bool Alone() const { return group_.processes.size() == 1; }
+  // Whether an array laid out as `blocks` is packed by process already.
+  bool IsPacked(const Blocks& blocks) const { return blocks.outer <= 1 && in_order_; }
+  const Algorithm& Select(CollectiveKind kind, int64_t bytes) const {
+    return SelectAlgorithm(kind, {static_cast<int>(group_.processes.size()), bytes, group_.one_host});
+  }
+  Schedule Build(CollectiveKind kind, int64_t bytes, int root = 0) const {
+    return Select(kind, bytes).build(static_cast<int>(group_.processes.size()), group_.self, root);
+  }
+
+  Phase& Before() { return plan_->before.emplace_back(); }
+  Phase& After() { return plan_->after.emplace_back(); }
+  void AddLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory);
+  std::vector<int64_t> EvenOffsets(int chunks) const;
+  std::vector<int64_t> PackedOffsets(int64_t part_bytes) const;
+  std::vector<int64_t> ExchangeOffsets(int64_t part_bytes) const;
+  ReduceJob ReduceOf(std::vector<Rows> sources, std::vector<Rows> targets, int64_t bytes) const {
+    return {spec_.type, op_.reduction, std::move(sources), std::move(targets), bytes};
+  }
+  void CopyToOtherMembers(int64_t bytes);
+  void OrderedAllReduce();
+  MemoryRef PackForScatter();
+  void OrderedScatter(MemoryRef out, int64_t origin);
+  void ExchangePacked(int64_t part);
+
+  const CollectiveOp& op_;
+  const int array_;
+  const CollectiveArray& spec_;
+  const GroupView& group_;
+  const PlanOptions& options_;
+  GroupPlan* const plan_;
+  const int64_t width_;
+  const int64_t bytes_;  // of `elements`
+  const int ranks_;
+  const int members_;
+  std::vector<int> count_;      // members, by process rank
+  std::vector<int> packed_of_;  // position in the order of (process, rank), by rank
+  std::vector<int> within_;     // position among its process's members, by rank
+  bool in_order_ = true;        // packed_of_ is the identity
+};
+
+void ArrayPlanner::IndexProcesses() {
+  count_.assign(group_.processes.size(), 0);
+  for (int process : group_.process_of) ++count_[process];
+  std::vector<int> next(count_.size(), 0);
+  for (size_t p = 1; p < count_.size(); ++p) next[p] = next[p - 1] + count_[p - 1];
+  const std::vector<int> first = next;
+  for (int r = 0; r < ranks_; ++r) {
+    const int process = group_.process_of[r];
+    within_.push_back(next[process] - first[process]);
+    packed_of_.push_back(next[process]++);
+    in_order_ = in_order_ && packed_of_[r] == r;
+  }
+}
+
+void ArrayPlanner::AddLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory) {
+  LanePlan lane{std::move(schedule), spec_.type, op_.reduction, std::move(offsets)};
+  if (lane.schedule.scratch_slots > 0) {
+    memory.push_back({Staging(lane.schedule.scratch_slots * lane.largest_chunk()), 0});
+  }
+  plan_->lanes.push_back(std::move(lane));
+  plan_->memory.push_back(std::move(memory));
+}
+
+std::vector<int64_t> ArrayPlanner::EvenOffsets(int chunks) const {
+  std::vector<int64_t> offsets =
+      EvenChunks(spec_.elements, chunks, std::max<int64_t>(1, kCacheLine / width_));
+  for (int64_t& offset : offsets) offset *= width_;
+  return offsets;
+}
+
+// Chunk j: the parts of process j's members.
+std::vector<int64_t> ArrayPlanner::PackedOffsets(int64_t part_bytes) const {
+  std::vector<int64_t> offsets = {0};
+  for (int count : count_) offsets.push_back(offsets.back() + count * part_bytes);
+  return offsets;
+}
+
+// Chunk j: a part for every pair of a member here and one of process j.
+std::vector<int64_t> ArrayPlanner::ExchangeOffsets(int64_t part_bytes) const {
+  std::vector<int64_t> offsets = {0};
+  for (int count : count_) offsets.push_back(offsets.back() + members_ * count * part_bytes);
+  return offsets;
+}
+
+void ArrayPlanner::CopyToOtherMembers(int64_t bytes) {
+  if (members_ == 1) return;
+  Phase& phase = After();
+  for (int k = 1; k < members_; ++k)
+    phase.copies.push_back({Whole(Output(0), bytes), Whole(Output(k), bytes), bytes});
+}
+
+// ---- all-reduce
+
+void ArrayPlanner::AllReduce() {
+  std::vector<Rows> inputs, outputs;
+  for (int k = 0; k < members_; ++k) {
+    inputs.push_back(Whole(Input(k), bytes_));
+    outputs.push_back(Whole(Output(k), bytes_));
+  }
+  if (Alone()) {
+    Before().reductions.push_back(ReduceOf(inputs, outputs, bytes_));
+    return;
+  }
+  if (options_.deterministic) return OrderedAllReduce();
+  Schedule schedule = Build(CollectiveKind::kAllReduce, bytes_);
+  MemoryRef source = Input(0);
+  if (members_ > 1 || (options_.aliased && !schedule.in_place)) {
+    source = schedule.in_place ? Output(0) : Staging(bytes_);
+    Before().reductions.push_back(ReduceOf(inputs, {Whole(source, bytes_)}, bytes_));
+  }
+  std::vector<int64_t> offsets = EvenOffsets(schedule.chunks);
+  AddLane(std::move(schedule), std::move(offsets), {{source, 0}, {Output(0), 0}});
+  CopyToOtherMembers(bytes_);
+}
+
+void ArrayPlanner::OrderedAllReduce() {
+  std::vector<LaneMemory> memory = {{Input(0), 0}, {Output(0), 0}, {}};
+  for (int k = 0; k < members_; ++k) memory.push_back({Input(k), 0});
+  AddLane(OrderedAllReduceSchedule(group_.process_of, group_.self),
+          EvenOffsets(static_cast<int>(count_.size())), std::move(memory));
+  CopyToOtherMembers(bytes_);
+}
+
+// ---- all-gather
+
+void ArrayPlanner::AllGather() {
+  if (Alone()) {
+    Phase& phase = Before();
+    for (int k = 0; k < members_; ++k) {
+      for (int r = 0; r < ranks_; ++r) {
+        phase.copies.push_back({Whole(Input(r), bytes_), Part(Output(k), spec_.out, r), bytes_});
+      }
+    }
+    return;
+  }
+  const bool packed = IsPacked(spec_.out);
+  const MemoryRef gathered = packed ? Output(0) : Staging(bytes_ * ranks_);
+  Phase& before = Before();
+  for (int k = 0; k < members_; ++k) {
+    const MemoryRef own = Plus(gathered, packed_of_[group_.local_ranks[k]] * bytes_);
+    before.copies.push_back({Whole(Input(k), bytes_), Whole(own, bytes_), bytes_});
+  }
+  AddLane(Build(CollectiveKind::kAllGather, bytes_ * ranks_), PackedOffsets(bytes_),
+          {{Input(0), 0}, {gathered, 0}});
+  if (packed) return CopyToOtherMembers(bytes_ * ranks_);
+  Phase& after = After();
+  for (int k = 0; k < members_; ++k) {
+    for (int r = 0; r < ranks_; ++r) {
+      const MemoryRef part = Plus(gathered, packed_of_[r] * bytes_);
+      after.copies.push_back({Whole(part, bytes_), Part(Output(k), spec_.out, r), bytes_});
+    }
+  }
+}
+
+// ---- reduce-scatter
+
+void ArrayPlanner::ReduceScatter() {
+  if (Alone()) {
+    Phase& phase = Before();
+    for (int k = 0; k < members_; ++k) {
+      std::vector<Rows> sources;
+      for (int s = 0; s < members_; ++s) sources.push_back(Part(Input(s), spec_.in, group_.local_ranks[k]));
+      Rows target = sources[0];  // rows as the sources have them, but close together
+      target.base = Output(k);
+      target.stride = target.row;
+      phase.reductions.push_back(ReduceOf(std::move(sources), {target}, bytes_));
+    }
+    return;
+  }
+  const std::vector<int64_t> offsets = PackedOffsets(bytes_);
+  const int64_t origin = offsets[group_.self];
+  const MemoryRef out = members_ == 1 ? Output(0) : Staging(members_ * bytes_);
+  if (options_.deterministic) {
+    OrderedScatter(out, origin);
+  } else {
+    const MemoryRef in = PackForScatter();
+    AddLane(Build(CollectiveKind::kReduceScatter, bytes_ * ranks_), offsets, {{in, 0}, {out, origin}});
+  }
+  if (members_ == 1) return;
+  Phase& after = After();
+  for (int k = 0; k < members_; ++k) {
+    after.copies.push_back({Whole(Plus(out, k * bytes_), bytes_), Whole(Output(k), bytes_), bytes_});
+  }
+}
+
+// The members' inputs reduced among themselves, packed by process.
+MemoryRef ArrayPlanner::PackForScatter() {
+  if (members_ == 1 && IsPacked(spec_.in)) return Input(0);
+  const MemoryRef packed = Staging(bytes_ * ranks_);
+  Phase& before = Before();
+  for (int r = 0; r < ranks_; ++r) {
+    std::vector<Rows> sources;
+    for (int k = 0; k < members_; ++k) sources.push_back(Part(Input(k), spec_.in, r));
+    Rows target = sources[0];
+    target.base = Plus(packed, packed_of_[r] * bytes_);
+    target.stride = target.row;
+    before.reductions.push_back(ReduceOf(std::move(sources), {target}, bytes_));
+  }
+  return packed;
+}
+
+void ArrayPlanner::OrderedScatter(MemoryRef out, int64_t origin) {
+  std::vector<LaneMemory> memory = {{Input(0), 0}, {out, origin}, {}};
+  Phase before;
+  for (int k = 0; k < members_; ++k) {
+    MemoryRef in = Input(k);
+    if (!IsPacked(spec_.in)) {
+      in = Staging(bytes_ * ranks_);
+      for (int r = 0; r < ranks_; ++r) {
+        const MemoryRef part = Plus(in, packed_of_[r] * bytes_);
+        before.copies.push_back({Part(Input(k), spec_.in, r), Whole(part, bytes_), bytes_});
+      }
+    }
+    memory.push_back({in, 0});
+  }
+  plan_->before.push_back(std::move(before));
+  AddLane(OrderedReduceScatterSchedule(group_.process_of, group_.self), PackedOffsets(bytes_),
+          std::move(memory));
+}
+
+// ---- all-to-all
+
+absl::Status ArrayPlanner::AllToAll() {
+  if (spec_.elements % ranks_ != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        op_.name, ": ", spec_.elements, " elements do not divide among ", ranks_, " participants"));
+  }
+  const int64_t part = bytes_ / ranks_;
+  Phase& before = Before();
+  for (int s = 0; s < members_; ++s) {
+    for (int d = 0; d < members_; ++d) {
+      before.copies.push_back({Part(Input(s), spec_.in, group_.local_ranks[d]),
+                               Part(Output(d), spec_.out, group_.local_ranks[s]), part});
+    }
+  }
+  if (Alone()) return absl::OkStatus();
+  const bool single = ranks_ == static_cast<int>(group_.processes.size());
+  if (single && IsPacked(spec_.in) && IsPacked(spec_.out)) {
+    AddLane(Build(CollectiveKind::kAllToAll, bytes_), ExchangeOffsets(part), {{Input(0), 0}, {Output(0), 0}});
+  } else {
+    ExchangePacked(part);
+  }
+  return absl::OkStatus();
+}
+
+// A chunk for process j holds, for every member here, a part for every member there: [here][there]; so what
+// arrives from j is [there][here].
+void ArrayPlanner::ExchangePacked(int64_t part) {
+  const std::vector<int64_t> offsets = ExchangeOffsets(part);
+  const MemoryRef sent = Staging(offsets.back()), received = Staging(offsets.back());
+  Phase& before = plan_->before.back();
+  Phase& after = After();
+  for (int r = 0; r < ranks_; ++r) {
+    const int process = group_.process_of[r];
+    if (process == group_.self) continue;
+    for (int k = 0; k < members_; ++k) {
+      const MemoryRef to = Plus(sent, offsets[process] + (k * count_[process] + within_[r]) * part);
+      const MemoryRef from = Plus(received, offsets[process] + (within_[r] * members_ + k) * part);
+      before.copies.push_back({Part(Input(k), spec_.in, r), Whole(to, part), part});
+      after.copies.push_back({Whole(from, part), Part(Output(k), spec_.out, r), part});
+    }
+  }
+  const int64_t whole = bytes_ * *std::max_element(count_.begin(), count_.end());
+  AddLane(Build(CollectiveKind::kAllToAll, whole), offsets, {{sent, 0}, {received, 0}});
+}
+
+// ---- permute and broadcast
+
+// Buffers of the schedule: the members' inputs, then their outputs. Pairs of partitions are ranks here, for
+// the group of a permute is all partitions in their order.
+void ArrayPlanner::Permute() {
+  std::vector<MemoryRef> sources(members_);
+  Phase staged;
+  for (int k = 0; k < members_; ++k) {
+    sources[k] = Input(k);
+    if (!options_.aliased) continue;
+    sources[k] =
+        Staging(bytes_);  // the output, and with it the input, may be written before the input is sent
+    staged.copies.push_back({Whole(Input(k), bytes_), Whole(sources[k], bytes_), bytes_});
+  }
+  if (!staged.copies.empty()) plan_->before.push_back(std::move(staged));
+  std::vector<bool> has_source(members_, false);
+  std::vector<Step> steps;
+  Phase local;
+  for (const auto& [source, target] : op_.pairs) {
+    const int from = group_.process_of[source.value()], to = group_.process_of[target.value()];
+    const int from_member = within_[source.value()], to_member = within_[target.value()];
+    if (to == group_.self) has_source[to_member] = true;
+    if (from == group_.self && to == group_.self) {
+      local.copies.push_back({Whole(sources[from_member], bytes_), Whole(Output(to_member), bytes_), bytes_});
+    } else if (from == group_.self) {
+      steps.push_back({StepKind::kSend, to, {kFirstOwnBuffer + from_member}});
+    } else if (to == group_.self) {
+      steps.push_back({StepKind::kReceive, from, {kFirstOwnBuffer + members_ + to_member}});
+    }
+  }
+  for (int k = 0; k < members_; ++k) {
+    if (has_source[k]) continue;
+    local.copies.push_back({Whole({MemoryRef::kZeros}, bytes_), Whole(Output(k), bytes_), bytes_});
+  }
+  plan_->before.push_back(std::move(local));
+  if (Alone()) return;
+  Schedule schedule{"pairs", 1};
+  if (!steps.empty()) schedule.rounds.push_back(std::move(steps));
+  std::vector<LaneMemory> memory(kFirstOwnBuffer);
+  for (const MemoryRef& source : sources) memory.push_back({source, 0});
+  for (int k = 0; k < members_; ++k) memory.push_back({Output(k), 0});
+  AddLane(std::move(schedule), {0, bytes_}, std::move(memory));
+}
+
+void ArrayPlanner::Broadcast() {
+  const int root = group_.process_of[0];
+  if (root == group_.self) {
+    Phase& phase = Before();
+    for (int k = 0; k < members_; ++k)
+      phase.copies.push_back({Whole(Input(0), bytes_), Whole(Output(k), bytes_), bytes_});
+  }
+  if (Alone()) return;
+  AddLane(Build(CollectiveKind::kCollectiveBroadcast, bytes_, root), {0, bytes_},
+          {{Input(0), 0}, {Output(0), 0}});
+  if (root != group_.self) CopyToOtherMembers(bytes_);
+}
+
+absl::Status PlanArray(const CollectiveOp& op, int array, const GroupView& group, const PlanOptions& options,
+                       GroupPlan* plan) {
+  ArrayPlanner planner(op, array, group, options, plan);
+  switch (op.kind) {
+    case CollectiveKind::kAllReduce:
+      SHOAL_RETURN_IF_ERROR(CheckReduction(op.arrays[array].type, op.reduction));
+      planner.AllReduce();
+      return absl::OkStatus();
+    case CollectiveKind::kReduceScatter:
+      SHOAL_RETURN_IF_ERROR(CheckReduction(op.arrays[array].type, op.reduction));
+      planner.ReduceScatter();
+      return absl::OkStatus();
+    case CollectiveKind::kAllGather:
+      planner.AllGather();
+      return absl::OkStatus();
+    case CollectiveKind::kAllToAll:
+      return planner.AllToAll();
+    case CollectiveKind::kCollectivePermute:
+      planner.Permute();
+      return absl::OkStatus();
+    case CollectiveKind::kCollectiveBroadcast:
+      planner.Broadcast();
+      return absl::OkStatus();
+  }
+  return absl::UnimplementedError(absl::StrCat("collective kind ", static_cast<int>(op.kind)));
+}
+
+}  // namespace
+
+GroupView::GroupView(std::vector<PartitionId> group, absl::Span<const DeviceId> assignment,
+                     const Topology& topology)
+    : partitions(std::move(group)) {
+  for (int r = 0; r < ranks(); ++r) {
+    const ProcessId process = topology.ProcessOf(assignment[partitions[r].value()]);
+    const auto it = std::find(processes.begin(), processes.end(), process);
+    process_of.push_back(static_cast<int>(it - processes.begin()));
+    if (it == processes.end()) processes.push_back(process);
+    if (process == topology.self) local_ranks.push_back(r);
+    one_host = one_host && topology.SameHost(process, processes[0]);
+  }
+  const auto here = std::find(processes.begin(), processes.end(), topology.self);
+  self = static_cast<int>(here - processes.begin());
+}
+
+absl::StatusOr<GroupPlan> PlanGroup(const CollectiveOp& op, const GroupView& group,
+                                    const PlanOptions& options) {
+  GroupPlan plan;
+  for (size_t array = 0; array < op.arrays.size(); ++array) {
+    SHOAL_RETURN_IF_ERROR(PlanArray(op, static_cast<int>(array), group, options, &plan));
+  }
+  return plan;
+}
+
+}  // namespace shoal

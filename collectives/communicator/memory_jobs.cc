@@ -1,0 +1,113 @@
+#include "collectives/communicator/memory_jobs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/container/inlined_vector.h"
+#include "collectives/reduce/reduce.h"
+#include "core/tasks/arena.h"
+
+namespace shoal {
+namespace {
+
+// A job is cut into slices of so many bytes of the target: small enough that a reduction's other targets are
+// copied from the cache, large enough to hide a task's cost.
+constexpr int64_t kSliceBytes = 128 << 10;
+// Below this it is quicker to do it here than to wake others.
+constexpr int64_t kParallelBytes = 128 << 10;
+
+int64_t PositionOf(const Rows& rows, int64_t at) { return at / rows.row * rows.stride + at % rows.row; }
+
+void CopyRange(const CopyJob& job, const MemoryBinding& binding, int64_t begin, int64_t end) {
+  const char* from = binding.At(job.from.base);
+  char* to = binding.At(job.to.base);
+  for (int64_t at = begin; at < end;) {
+    const int64_t to_left = job.to.row - at % job.to.row;
+    const int64_t from_left = from == nullptr ? to_left : job.from.row - at % job.from.row;
+    const int64_t n = std::min({from_left, to_left, end - at});
+    char* target = to + PositionOf(job.to, at);
+    if (from == nullptr) {
+      std::memset(target, 0, n);
+    } else if (const char* source = from + PositionOf(job.from, at); source != target) {
+      std::memcpy(target, source, n);
+    }
+    at += n;
+  }
+}
+
+void ReduceRange(const ReduceJob& job, const MemoryBinding& binding, int64_t begin, int64_t end) {
+  const int64_t width = ByteWidth(job.type), row = job.sources[0].row;
+  absl::InlinedVector<const void*, 16> sources(job.sources.size());
+  for (int64_t at = begin; at < end;) {
+    const int64_t n = std::min(row - at % row, end - at);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      sources[i] = binding.At(job.sources[i].base) + PositionOf(job.sources[i], at);
+    }
+    char* first = binding.At(job.targets[0].base) + PositionOf(job.targets[0], at);
+    Reduce(job.type, job.reduction, sources, first, n / width);
+    for (const Rows& target : absl::MakeConstSpan(job.targets).subspan(1)) {
+      std::memcpy(binding.At(target.base) + PositionOf(target, at), first, n);
+    }
+    at += n;
+  }
+}
+
+int64_t SlicesOf(int64_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes; }
+
+// Slices of all jobs of a phase in a row, reductions first.
+void RunSlices(const Phase& phase, const MemoryBinding& binding, int64_t begin, int64_t end) {
+  int64_t first = 0;
+  const auto run = [&](const auto& job, const auto& run_range) {
+    const int64_t last = first + SlicesOf(job.bytes);
+    if (last > begin && first < end) {
+      const int64_t from = (std::max(begin, first) - first) * kSliceBytes;
+      run_range(job, binding, from, std::min(job.bytes, (std::min(end, last) - first) * kSliceBytes));
+    }
+    first = last;
+  };
+  for (const ReduceJob& job : phase.reductions) run(job, ReduceRange);
+  for (const CopyJob& job : phase.copies) run(job, CopyRange);
+}
+
+}  // namespace
+
+char* MemoryBinding::At(const MemoryRef& ref) const {
+  switch (ref.kind) {
+    case MemoryRef::kInput:
+      return static_cast<char*>(const_cast<void*>(inputs[ref.index][ref.array])) + ref.offset;
+    case MemoryRef::kOutput:
+      return static_cast<char*>(outputs[ref.index][ref.array]) + ref.offset;
+    case MemoryRef::kStaging:
+      return staging[ref.index] + ref.offset;
+    case MemoryRef::kZeros:
+      break;
+  }
+  return nullptr;
+}
+
+int64_t BytesOf(absl::Span<const Phase> phases) {
+  int64_t bytes = 0;
+  for (const Phase& phase : phases) {
+    for (const CopyJob& job : phase.copies) bytes += job.bytes;
+    for (const ReduceJob& job : phase.reductions) {
+      bytes += job.bytes * static_cast<int64_t>(job.sources.size() + job.targets.size() - 1);
+    }
+  }
+  return bytes;
+}
+
+void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding) {
+  for (const Phase& phase : phases) {
+    int64_t slices = 0;
+    for (const ReduceJob& job : phase.reductions) slices += SlicesOf(job.bytes);
+    for (const CopyJob& job : phase.copies) slices += SlicesOf(job.bytes);
+    if (slices <= 1 || BytesOf(absl::MakeConstSpan(&phase, 1)) < kParallelBytes) {
+      RunSlices(phase, binding, 0, slices);
+    } else {
+      Arena::Get().ParallelFor(slices, 1,
+                               [&](int64_t begin, int64_t end) { RunSlices(phase, binding, begin, end); });
+    }
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,43 @@
+// The CollectiveWorld over given wires: what CollectiveWorld::Create makes, and tests make over wires of
+// their own.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "collectives/communicator/collective_world.h"
+#include "collectives/communicator/group_communicator.h"
+#include "collectives/engine/engine.h"
+#include "collectives/transport/doorbell.h"
+#include "collectives/transport/wire.h"
+
+namespace shoal {
+
+class World : public CollectiveWorld {
+ public:
+  // `doorbell` belongs to one of the wires, or outlives the world; null if no wire rings. No wires: one
+  // process.
+  World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
+        const CollectiveOptions& options);
+  ~World() override;
+
+  absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicator(
+      absl::Span<const DeviceId> assignment) override;
+  void ProcessFailed(ProcessId process, const absl::Status& why) override;
+  absl::Status Health() const override;
+
+ private:
+  std::vector<std::shared_ptr<GroupCommunicator>> Communicators();
+  void RunFailed(uint64_t communicator, int64_t run, const absl::Status& why);
+
+  const Topology topology_;
+  const CollectiveOptions options_;
+  std::mutex mutex_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<GroupCommunicator>>
+      communicators_;               // by id; guarded by mutex_
+  std::unique_ptr<Engine> engine_;  // null in a job of one process; its thread ends before the rest goes
+};
+
+}  // namespace shoal

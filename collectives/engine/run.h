@@ -1,0 +1,77 @@
+// Run: one collective of this process under way: schedules over a transport. A state machine without a
+// thread; the engine calls it while it owns progress.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "collectives/algorithms/schedule.h"
+#include "collectives/engine/wire_format.h"
+#include "collectives/transport/transport.h"
+#include "core/runtime/communicator.h"
+
+namespace shoal {
+
+// The part of a run that one array has; fixed when the collective is planned.
+struct LanePlan {
+  Schedule schedule;
+  ElementType type = ElementType::kU8;
+  ReductionKind reduction = ReductionKind::kSum;
+  std::vector<int64_t> offsets;  // of the chunks, in bytes, and the end
+  int64_t largest_chunk() const;
+};
+
+// The memory of a ScheduleBuffer: chunk c lies at data + offsets[c] - origin.
+struct LaneBuffer {
+  char* data = nullptr;
+  int64_t origin = 0;
+};
+
+struct RunRequest {
+  Announcement announcement;
+  std::vector<ProcessId> processes;  // by rank of the schedules
+  const std::vector<LanePlan>* lanes = nullptr;
+  std::vector<std::vector<LaneBuffer>> buffers;  // of each lane, by ScheduleBuffer
+  // Called once, without any lock, on whatever thread makes progress. Keeps plan and memory alive until then.
+  std::function<void(const absl::Status&)> done;
+};
+
+class Run {
+ public:
+  Run(RunRequest request, Transport* transport);
+  ~Run();
+  Run(const Run&) = delete;
+
+  // Announces, and posts the first round.
+  void Begin();
+  // Does what completions have made possible. True once the run has ended, well or not.
+  bool Advance();
+
+  const RunRequest& request() const { return request_; }
+  RunRequest& request() { return request_; }
+  uint64_t collective() const { return collective_; }
+  absl::Time start() const { return start_; }
+  const absl::Status& status() const { return status_; }
+  bool Involves(ProcessId process) const;
+  // Checks a peer's announcement of this collective and notes that the peer is there. False if it means
+  // another operation.
+  bool Accept(ProcessId peer, const Announcement& theirs);
+  // Peers whose messages are awaited now; those that have not even announced themselves come alone if there
+  // are any. `all_announced` tells which kind it is.
+  std::vector<ProcessId> Awaited(bool* all_announced) const;
+
+ private:
+  class Lane;
+
+  RunRequest request_;
+  Transport* const transport_;
+  const uint64_t collective_;
+  const absl::Time start_ = absl::Now();
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<bool> announced_;  // by rank: that peer has announced itself here
+  absl::Status status_;
+};
+
+}  // namespace shoal

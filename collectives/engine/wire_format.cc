@@ -1,0 +1,97 @@
+#include "collectives/engine/wire_format.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shoal {
+namespace {
+
+// Never renumber.
+constexpr uint32_t kAnnouncement = 1, kAbort = 2;
+// Longer texts are cut, so that every control frame is eager on every wire.
+constexpr size_t kMaxText = 900;
+
+struct AnnouncementFields {
+  uint32_t kind;
+  uint32_t text_bytes;
+  CollectiveKey key;
+  uint64_t program;
+  uint64_t operation;
+};
+static_assert(sizeof(AnnouncementFields) == 4 + 4 + 5 * 8 + 8 + 8);
+
+struct AbortFields {
+  uint32_t kind;
+  uint32_t text_bytes;
+  uint64_t communicator;
+  int64_t run;
+  int64_t code;
+};
+static_assert(sizeof(AbortFields) == 4 + 4 + 3 * 8);
+
+template <typename Fields>
+std::vector<char> Join(Fields fields, absl::string_view text) {
+  text = text.substr(0, kMaxText);
+  fields.text_bytes = static_cast<uint32_t>(text.size());
+  std::vector<char> bytes(sizeof(fields) + text.size());
+  std::memcpy(bytes.data(), &fields, sizeof(fields));
+  std::copy(text.begin(), text.end(), bytes.begin() + sizeof(fields));
+  return bytes;
+}
+
+template <typename Fields>
+bool Split(absl::Span<const char> bytes, uint32_t kind, Fields* fields, std::string* text) {
+  if (bytes.size() < sizeof(*fields)) return false;
+  std::memcpy(fields, bytes.data(), sizeof(*fields));
+  if (fields->kind != kind || bytes.size() != sizeof(*fields) + fields->text_bytes) return false;
+  text->assign(bytes.data() + sizeof(*fields), fields->text_bytes);
+  return true;
+}
+
+}  // namespace
+
+// The finaliser of MurmurHash3 over a running sum.
+uint64_t MixHash(uint64_t hash, uint64_t value) {
+  hash = (hash + 0x9e3779b97f4a7c15) ^ value;
+  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
+  hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53;
+  return hash ^ (hash >> 33);
+}
+
+uint64_t CollectiveKey::Hash() const {
+  uint64_t hash = communicator;
+  for (int64_t field : {run, number, instance, group}) hash = MixHash(hash, static_cast<uint64_t>(field));
+  return hash == 0 ? 1 : hash;
+}
+
+std::vector<char> Encode(const Announcement& announcement) {
+  return Join(
+      AnnouncementFields{kAnnouncement, 0, announcement.key, announcement.program, announcement.operation},
+      announcement.name);
+}
+
+std::vector<char> Encode(const AbortNotice& notice) {
+  return Join(AbortFields{kAbort, 0, notice.communicator, notice.run, notice.why.raw_code()},
+              notice.why.message());
+}
+
+bool Decode(absl::Span<const char> bytes, Announcement* announcement) {
+  AnnouncementFields fields;
+  if (!Split(bytes, kAnnouncement, &fields, &announcement->name)) return false;
+  announcement->key = fields.key;
+  announcement->program = fields.program;
+  announcement->operation = fields.operation;
+  return true;
+}
+
+bool Decode(absl::Span<const char> bytes, AbortNotice* notice) {
+  AbortFields fields;
+  std::string text;
+  if (!Split(bytes, kAbort, &fields, &text)) return false;
+  notice->communicator = fields.communicator;
+  notice->run = fields.run;
+  notice->why = absl::Status(static_cast<absl::StatusCode>(fields.code), text);
+  return true;
+}
+
+}  // namespace shoal

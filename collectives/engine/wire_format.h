@@ -1,0 +1,51 @@
+// What processes tell one another about collectives besides the data: the announcement that precedes a
+// process's first message of a collective to a peer, and the abort of a run. Both are control frames of fixed
+// fields in the machine's own byte order (all processes of a job run on one kind of machine), then text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/base/ids.h"
+
+namespace shoal {
+
+// Which collective: what processes must agree on beforehand to find one another at all.
+struct CollectiveKey {
+  uint64_t communicator = 0;  // a hash of the device assignment
+  int64_t run = 0;
+  int64_t number = 0;    // of the operation in its program
+  int64_t instance = 0;  // in loops
+  int64_t group = 0;     // position among the operation's groups
+  friend bool operator==(const CollectiveKey&, const CollectiveKey&) = default;
+  // The same in every process; the `collective` of message tags. Never 0.
+  uint64_t Hash() const;
+};
+
+// What they must agree on, and are checked for.
+struct Announcement {
+  CollectiveKey key;
+  uint64_t program = 0;    // fingerprint of the compiled program
+  uint64_t operation = 0;  // fingerprint of kind, reduction, types, shapes, groups
+  std::string name;        // for messages
+};
+
+struct AbortNotice {
+  uint64_t communicator = 0;
+  int64_t run = 0;
+  absl::Status why;
+};
+
+std::vector<char> Encode(const Announcement& announcement);
+std::vector<char> Encode(const AbortNotice& notice);
+// False if the bytes are something else.
+bool Decode(absl::Span<const char> bytes, Announcement* announcement);
+bool Decode(absl::Span<const char> bytes, AbortNotice* notice);
+
+// One step of the hash used here: the same on every machine and in every process.
+uint64_t MixHash(uint64_t hash, uint64_t value);
+
+}  // namespace shoal

@@ -1,0 +1,36 @@
+#include "collectives/transport/doorbell.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace shoal {
+namespace {
+
+// Not the private kind: the word may be shared between processes.
+void Futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, timeout, nullptr, 0);
+}
+
+}  // namespace
+
+// Ring adds to rings_ and then reads sleepers_; Wait adds to sleepers_ and then (in the kernel) reads rings_.
+// In the single order of these four, one of the two sees the other.
+void Doorbell::Wait(uint32_t ticket, absl::Duration timeout) {
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  if (rings_.load(std::memory_order_seq_cst) == ticket) {
+    const timespec limit = absl::ToTimespec(timeout);
+    Futex(&rings_, FUTEX_WAIT, ticket, &limit);
+  }
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Doorbell::Ring() {
+  rings_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) != 0) Futex(&rings_, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+}  // namespace shoal

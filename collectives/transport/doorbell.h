@@ -1,0 +1,28 @@
+// Doorbell: how the owner of progress sleeps, and how others, in this process or another of the host, wake
+// it. Lies in shared or private memory; zeroed memory is a valid doorbell. Thread-safe.
+//
+//   const uint32_t ticket = bell.Ticket();
+//   if (!LookForWork()) bell.Wait(ticket, timeout);   // returns at once if somebody rang after Ticket()
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace shoal {
+
+class Doorbell {
+ public:
+  // Call before looking for work.
+  uint32_t Ticket() const { return rings_.load(std::memory_order_seq_cst); }
+  void Wait(uint32_t ticket, absl::Duration timeout);
+  // No system call unless somebody sleeps.
+  void Ring();
+
+ private:
+  std::atomic<uint32_t> rings_{0};
+  std::atomic<uint32_t> sleepers_{0};
+};
+
+}  // namespace shoal

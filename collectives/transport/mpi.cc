@@ -1,0 +1,112 @@
+#include "collectives/transport/mpi.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "collectives/transport/mpi_module/mpi_module.h"
+#include "core/base/flags.h"
+#include "core/base/log.h"
+
+namespace shoal {
+namespace {
+
+constexpr char kModuleName[] = "libshoal_mpi.so";
+std::atomic<bool> do_not_finalize{false};
+
+std::vector<std::string> ModulePaths() {
+  std::vector<std::string> paths;
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&do_not_finalize), &here) != 0 && here.dli_fname != nullptr) {
+    const std::string file = here.dli_fname;
+    const size_t slash = file.rfind('/');
+    if (slash != std::string::npos) paths.push_back(absl::StrCat(file.substr(0, slash + 1), kModuleName));
+  }
+#ifdef SHOAL_MPI_MODULE_BUILD_PATH
+  paths.push_back(SHOAL_MPI_MODULE_BUILD_PATH);
+#endif
+  return paths;
+}
+
+absl::StatusOr<const ShoalMpiTable*> OpenModule() {
+  std::vector<std::string> failures;
+  for (const std::string& path : ModulePaths()) {
+    void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (module == nullptr) {
+      failures.push_back(dlerror());
+      continue;
+    }
+    const auto get_table = reinterpret_cast<const ShoalMpiTable* (*)()>(dlsym(module, "ShoalMpiModule"));
+    if (get_table != nullptr && get_table()->version == kShoalMpiVersion) return get_table();
+    failures.push_back(absl::StrCat(path, " is of another version of Shoal"));
+  }
+  return absl::UnavailableError(absl::StrCat("MPI cannot be loaded (", absl::StrJoin(failures, "; "), ")"));
+}
+
+// Finalising waits for the peers, who may be busy for long after we are done; so we wait as long as for any
+// collective, and then leave all the same.
+void FinalizeAtExit(int exit_status, void* table) {
+  if (exit_status != 0 || do_not_finalize.load()) return;
+  const absl::StatusOr<int64_t> timeout = IntFlag("SHOAL_TIMEOUT_S");
+  const std::chrono::seconds limit(timeout.ok() ? *timeout : 300);
+  auto finalized = std::make_shared<std::promise<void>>();
+  std::thread([finalized, table] {
+    static_cast<const ShoalMpiTable*>(table)->finalize();
+    finalized->set_value();
+  }).detach();
+  if (finalized->get_future().wait_for(limit) != std::future_status::ready) {
+    SHOAL_WARN << "MPI_Finalize has not returned within " << limit.count() << " s; leaving without it";
+  }
+}
+
+absl::Status MpiError(const ShoalMpiTable* table, absl::string_view what) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", table->last_error()));
+}
+
+}  // namespace
+
+absl::StatusOr<Mpi*> Mpi::Load() {
+  static const absl::StatusOr<Mpi*>* const loaded = new absl::StatusOr<Mpi*>(LoadOnce());
+  return *loaded;
+}
+
+absl::StatusOr<Mpi*> Mpi::LoadOnce() {
+  const absl::StatusOr<const ShoalMpiTable*> table = OpenModule();
+  if (!table.ok()) return table.status();
+  Mpi* mpi = new Mpi(*table);
+  int started_here = 0;
+  if ((*table)->init(&mpi->rank_, &mpi->size_, &started_here) < 0)
+    return MpiError(*table, "MPI cannot start");
+  if (started_here != 0) on_exit(FinalizeAtExit, const_cast<ShoalMpiTable*>(*table));
+  SHOAL_LOG_AT(1) << "MPI: rank " << mpi->rank_ << " of " << mpi->size_
+                  << (started_here != 0 ? ", started here" : ", started by somebody else");
+  return mpi;
+}
+
+absl::StatusOr<std::vector<std::string>> Mpi::AllGather(absl::string_view mine) const {
+  const int64_t own_size = static_cast<int64_t>(mine.size());
+  std::vector<int64_t> sizes(size_);
+  if (table_->all_gather(&own_size, sizes.data(), sizeof(own_size)) < 0)
+    return MpiError(table_, "all-gather");
+  const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  std::string padded(mine), all(largest * size_, '\0');
+  padded.resize(largest);
+  if (largest > 0 && table_->all_gather(padded.data(), all.data(), static_cast<int>(largest)) < 0) {
+    return MpiError(table_, "all-gather");
+  }
+  std::vector<std::string> result;
+  for (int r = 0; r < size_; ++r) result.push_back(all.substr(r * largest, sizes[r]));
+  return result;
+}
+
+void Mpi::DoNotFinalize() { do_not_finalize = true; }
+
+}  // namespace shoal

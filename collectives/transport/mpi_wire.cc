@@ -1,0 +1,156 @@
+#include "collectives/transport/mpi_wire.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "collectives/transport/mpi_module/mpi_module.h"
+#include "core/base/log.h"
+#include "core/base/status.h"
+
+namespace shoal {
+namespace {
+
+// Frames handed to MPI and not yet gone, before we say that there is no room.
+constexpr size_t kFramesUnderWay = 256;
+// MPI counts in int.
+constexpr int64_t kPieceBytes = int64_t{1} << 30;
+// Every MPI allows tags up to here. Bulks of a pair that share a tag keep their order.
+constexpr int kTags = 32767;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MpiWire>> MpiWire::Create(const Topology& topology, KeyValueStore* store,
+                                                         absl::Duration timeout) {
+  SHOAL_ASSIGN_OR_RETURN(Mpi * mpi, Mpi::Load());
+  if (mpi->size() < topology.process_count()) {
+    return absl::UnavailableError(absl::StrCat("the job has ", topology.process_count(),
+                                               " processes, but MPI knows ", mpi->size(),
+                                               "; start it with mpirun -n ", topology.process_count()));
+  }
+  const auto key = [&](int process) { return absl::StrCat("shoal/", topology.job, "/mpi/", process); };
+  SHOAL_RETURN_IF_ERROR(store->Set(key(topology.self.value()), absl::StrCat(mpi->rank())));
+  std::unique_ptr<MpiWire> wire(new MpiWire(mpi));
+  wire->processes_.resize(mpi->size(), ProcessId(-1));
+  for (int p = 0; p < topology.process_count(); ++p) {
+    int rank = -1;
+    SHOAL_ASSIGN_OR_RETURN(const std::string text, store->Get(key(p), timeout));
+    if (!absl::SimpleAtoi(text, &rank) || rank < 0 || rank >= mpi->size()) {
+      return absl::InternalError(absl::StrCat("the store holds no MPI rank of process ", p, ": ", text));
+    }
+    wire->processes_[rank] = ProcessId(p);
+    wire->ranks_.push_back(ProcessId(p) == topology.self ? -1 : rank);
+  }
+  return wire;
+}
+
+MpiWire::~MpiWire() {
+  for (Bulk& bulk : bulks_) {
+    for (void*& request : bulk.requests) mpi_->table().cancel(&request);
+  }
+  for (SentFrame& frame : sent_) {
+    // Frames are small: MPI has taken them, or the peer is gone.
+    if (mpi_->table().test(&frame.request) == 0) mpi_->table().cancel(&frame.request);
+  }
+}
+
+absl::Status MpiWire::Error(absl::string_view what) const {
+  return absl::UnavailableError(absl::StrCat(what, ": ", mpi_->table().last_error()));
+}
+
+bool MpiWire::TrySend(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) {
+  if (sent_.size() >= kFramesUnderWay) return false;
+  SentFrame frame;
+  if (!spare_.empty()) {
+    frame = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  frame.bytes.resize(sizeof(header) + payload.size());
+  std::memcpy(frame.bytes.data(), &header, sizeof(header));
+  if (!payload.empty()) std::memcpy(frame.bytes.data() + sizeof(header), payload.data(), payload.size());
+  const int sent = mpi_->table().send_frame(frame.bytes.data(), static_cast<long>(frame.bytes.size()),
+                                            ranks_[to.value()], &frame.request);
+  // A peer that cannot be sent to is found by its silence.
+  if (sent > 0) sent_.push_back(std::move(frame));
+  return true;
+}
+
+bool MpiWire::Poll(FrameSink* sink) {
+  bool worked = false;
+  const ShoalMpiTable& mpi = mpi_->table();
+  while (!sent_.empty() && mpi.test(&sent_.front().request) != 0) {
+    spare_.push_back(std::move(sent_.front()));
+    sent_.pop_front();
+  }
+  int rank = 0;
+  long bytes = 0;
+  while (mpi.probe_frame(&rank, &bytes) > 0) {
+    worked = true;
+    std::vector<char> frame(bytes);
+    if (mpi.take_frame(frame.data(), bytes) < 0 || bytes < static_cast<long>(sizeof(FrameHeader))) continue;
+    FrameHeader header;
+    std::memcpy(&header, frame.data(), sizeof(header));
+    sink->OnFrame(processes_[rank], header, absl::MakeConstSpan(frame).subspan(sizeof(header)));
+  }
+  std::vector<Bulk> ended;
+  for (Bulk& bulk : bulks_) {
+    std::erase_if(bulk.requests, [&](void*& request) {
+      const int state = mpi.test(&request);
+      if (state < 0) bulk.status = Error("bulk data over MPI");
+      return state != 0;
+    });
+    if (bulk.requests.empty()) ended.push_back(bulk);
+  }
+  std::erase_if(bulks_, [](const Bulk& bulk) { return bulk.requests.empty(); });
+  for (const Bulk& bulk : ended) {
+    if (bulk.sending) {
+      sink->OnBulkSent(bulk.id, bulk.status);
+    } else {
+      sink->OnBulkReceived(bulk.peer, bulk.id, bulk.status);
+    }
+  }
+  return worked || !ended.empty();
+}
+
+void MpiWire::BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) {
+  StartBulk(true, to, bulk_id, const_cast<char*>(data.data()), static_cast<int64_t>(data.size()));
+}
+
+void MpiWire::BulkReceive(ProcessId from, uint64_t bulk_id, absl::Span<char> into) {
+  StartBulk(false, from, bulk_id, into.data(), static_cast<int64_t>(into.size()));
+}
+
+// A piece that MPI refuses ends the bulk with an error at the next Poll.
+void MpiWire::StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* data, int64_t size) {
+  Bulk bulk{sending, peer, bulk_id, {}, {}};
+  const int tag = static_cast<int>(bulk_id % kTags), rank = ranks_[peer.value()];
+  for (int64_t offset = 0; offset < size && bulk.status.ok(); offset += kPieceBytes) {
+    const long bytes = static_cast<long>(std::min(kPieceBytes, size - offset));
+    void* request = nullptr;
+    const int started = sending ? mpi_->table().send(data + offset, bytes, rank, tag, &request)
+                                : mpi_->table().receive(data + offset, bytes, rank, tag, &request);
+    if (started < 0) {
+      bulk.status = Error("bulk data over MPI");
+    } else {
+      bulk.requests.push_back(request);
+    }
+  }
+  bulks_.push_back(std::move(bulk));
+}
+
+void MpiWire::CancelBulk(bool sending, ProcessId peer, uint64_t bulk_id) {
+  for (auto it = bulks_.begin(); it != bulks_.end(); ++it) {
+    if (it->sending != sending || it->id != bulk_id || (!sending && it->peer != peer)) continue;
+    for (void*& request : it->requests) mpi_->table().cancel(&request);
+    bulks_.erase(it);
+    return;
+  }
+}
+
+void MpiWire::CancelBulkSend(uint64_t bulk_id) { CancelBulk(true, ProcessId(), bulk_id); }
+
+void MpiWire::CancelBulkReceive(ProcessId from, uint64_t bulk_id) { CancelBulk(false, from, bulk_id); }
+
+}  // namespace shoal

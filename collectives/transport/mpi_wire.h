@@ -1,0 +1,61 @@
+// The wire over MPI, for processes of different hosts (and of one where shared memory is off). Frames go over
+// one communicator of ours, bulk data over another, straight between the users' buffers. It must be polled.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "collectives/transport/mpi.h"
+#include "collectives/transport/wire.h"
+#include "core/base/key_value_store.h"
+#include "core/base/topology.h"
+
+namespace shoal {
+
+class MpiWire : public Wire {
+ public:
+  // Collective over all processes of the job; learns their MPI ranks from the store.
+  static absl::StatusOr<std::unique_ptr<MpiWire>> Create(const Topology& topology, KeyValueStore* store,
+                                                         absl::Duration timeout);
+  ~MpiWire() override;
+
+  const WireCapabilities& capabilities() const override { return capabilities_; }
+  bool Reaches(ProcessId peer) const override { return ranks_[peer.value()] >= 0; }
+  bool TrySend(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) override;
+  bool Poll(FrameSink* sink) override;
+  void BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) override;
+  void BulkReceive(ProcessId from, uint64_t bulk_id, absl::Span<char> into) override;
+  void CancelBulkSend(uint64_t bulk_id) override;
+  void CancelBulkReceive(ProcessId from, uint64_t bulk_id) override;
+
+ private:
+  struct SentFrame {
+    std::vector<char> bytes;
+    void* request = nullptr;
+  };
+  struct Bulk {
+    bool sending;
+    ProcessId peer;
+    uint64_t id;
+    std::vector<void*> requests;  // one for each piece
+    absl::Status status;
+  };
+
+  explicit MpiWire(const Mpi* mpi) : mpi_(mpi) {}
+  void StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* data, int64_t size);
+  void CancelBulk(bool sending, ProcessId peer, uint64_t bulk_id);
+  absl::Status Error(absl::string_view what) const;
+
+  const Mpi* const mpi_;
+  const WireCapabilities capabilities_{"MPI", 16 << 10, /*bulk_channel=*/true, /*rings=*/false};
+  std::vector<int> ranks_;            // MPI rank by process; -1 for self
+  std::vector<ProcessId> processes_;  // by MPI rank
+  std::deque<SentFrame> sent_;        // not yet taken by MPI
+  std::vector<SentFrame> spare_;
+  std::vector<Bulk> bulks_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,350 @@
+#include "collectives/transport/transport.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace shoal {
+namespace {
+
+// Cancelled collectives whose late messages are dropped; older ones could cost only memory.
+constexpr size_t kCancelledKept = 4096;
+
+}  // namespace
+
+Transport::Transport(std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control, LostHandler on_lost)
+    : wires_(std::move(wires)), on_control_(std::move(on_control)), on_lost_(std::move(on_lost)) {
+  for (const auto& wire : wires_) needs_polling_ = needs_polling_ || !wire->capabilities().rings;
+}
+
+Wire* Transport::WireTo(ProcessId peer) const {
+  for (const auto& wire : wires_) {
+    if (wire->Reaches(peer)) return wire.get();
+  }
+  return nullptr;
+}
+
+bool Transport::IsEager(ProcessId peer, int64_t bytes) const {
+  const Wire* wire = WireTo(peer);
+  return wire != nullptr && bytes <= wire->capabilities().eager_bytes;
+}
+
+// ---- sending
+
+void Transport::SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) {
+  std::deque<Queued>& queue = queues_[to];
+  if (queue.empty() && WireTo(to)->TrySend(to, header, payload)) return;
+  queue.push_back({header, std::vector<char>(payload.begin(), payload.end())});
+}
+
+void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done) {
+  if (lost_.contains(to)) return done->Done(absl::OkStatus());
+  FrameHeader header;
+  header.tag = tag;
+  if (IsEager(to, static_cast<int64_t>(data.size()))) {
+    header.length = static_cast<uint32_t>(data.size());
+    SendFrame(to, header, data);
+    return done->Done(absl::OkStatus());
+  }
+  header.kind = FrameKind::kBulk;
+  header.bulk_id = ++last_bulk_id_;
+  header.bulk_size = data.size();
+  header.bulk_address = reinterpret_cast<uint64_t>(data.data());
+  outgoing_.emplace(header.bulk_id, Outgoing{to, tag.collective, data, done});
+  SendFrame(to, header, {});
+}
+
+void Transport::SendControl(ProcessId to, absl::Span<const char> bytes) {
+  if (lost_.contains(to)) return;
+  FrameHeader header;
+  header.kind = FrameKind::kControl;
+  header.length = static_cast<uint32_t>(bytes.size());
+  SendFrame(to, header, bytes);
+}
+
+// The receiver has asked for the data of a bulk. A cancelled one is no longer known; its receiver has been
+// told by other means.
+void Transport::StartSending(uint64_t bulk_id) {
+  const auto it = outgoing_.find(bulk_id);
+  if (it == outgoing_.end()) return;
+  Wire* wire = WireTo(it->second.to);
+  if (wire->capabilities().bulk_channel) {
+    wire->BulkSend(it->second.to, bulk_id, it->second.data);
+  } else {
+    it->second.streamed = 0;
+  }
+}
+
+bool Transport::FlushQueues() {
+  bool worked = false;
+  for (auto& [peer, queue] : queues_) {
+    while (!queue.empty() && WireTo(peer)->TrySend(peer, queue.front().header, queue.front().payload)) {
+      queue.pop_front();
+      worked = true;
+    }
+  }
+  return worked;
+}
+
+// Pushes pieces of the bulks that were asked for, as far as their wires have room.
+bool Transport::Stream() {
+  bool worked = false;
+  std::vector<uint64_t> finished;
+  for (auto& [id, bulk] : outgoing_) {
+    if (bulk.streamed < 0 || !queues_[bulk.to].empty()) continue;
+    Wire* wire = WireTo(bulk.to);
+    const int64_t size = static_cast<int64_t>(bulk.data.size());
+    while (bulk.streamed < size) {
+      FrameHeader header;
+      header.kind = FrameKind::kBulkData;
+      header.bulk_id = id;
+      header.bulk_size = bulk.streamed;
+      header.length = static_cast<uint32_t>(std::min(wire->capabilities().eager_bytes, size - bulk.streamed));
+      if (!wire->TrySend(bulk.to, header, bulk.data.subspan(bulk.streamed, header.length))) break;
+      bulk.streamed += header.length;
+      worked = true;
+    }
+    if (bulk.streamed == size) finished.push_back(id);
+  }
+  for (uint64_t id : finished) OnBulkSent(id, absl::OkStatus());
+  return worked;
+}
+
+void Transport::OnBulkSent(uint64_t bulk_id, const absl::Status& status) {
+  const auto it = outgoing_.find(bulk_id);
+  if (it == outgoing_.end()) return;
+  WireTo(it->second.to)->Retire(bulk_id);
+  Completion* done = it->second.done;
+  outgoing_.erase(it);
+  done->Done(status);
+}
+
+// ---- receiving
+
+void Transport::Receive(ProcessId from, const MessageTag& tag, absl::Span<char> into, Completion* done) {
+  Want(from, tag, {into, nullptr, static_cast<int64_t>(into.size()), done});
+}
+
+void Transport::View(ProcessId from, const MessageTag& tag, int64_t size, MessageView* view,
+                     Completion* done) {
+  view->data = nullptr;
+  view->bulk.bulk_id = 0;
+  Want(from, tag, {{}, view, size, done});
+}
+
+void Transport::Want(ProcessId from, const MessageTag& tag, Wanted wanted) {
+  const Key key{from, tag};
+  if (const auto it = arrived_.find(key); it != arrived_.end()) {
+    const Arrived arrived = std::move(it->second);
+    arrived_.erase(it);
+    return Match(from, arrived.header, arrived.payload, wanted);
+  }
+  if (const auto lost = lost_.find(from); lost != lost_.end()) return wanted.done->Done(lost->second);
+  wanted_.emplace(key, wanted);
+}
+
+void Transport::Match(ProcessId from, const FrameHeader& header, absl::Span<const char> payload,
+                      const Wanted& wanted) {
+  const bool bulk = header.kind == FrameKind::kBulk;
+  const int64_t size = bulk ? static_cast<int64_t>(header.bulk_size) : static_cast<int64_t>(payload.size());
+  if (size != wanted.size) {
+    if (bulk) FinishBulk(from, header.bulk_id);
+    return wanted.done->Done(absl::InvalidArgumentError(absl::StrCat(
+        "process ", from.value(), " sent ", size, " bytes where ", wanted.size, " were expected")));
+  }
+  if (bulk) return MatchBulk(from, header, wanted);
+  if (wanted.view != nullptr) {
+    wanted.view->storage.assign(payload.begin(), payload.end());
+    wanted.view->data = wanted.view->storage.data();
+  } else if (size > 0) {
+    std::memcpy(wanted.into.data(), payload.data(), size);
+  }
+  wanted.done->Done(absl::OkStatus());
+}
+
+void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wanted& wanted) {
+  Wire* wire = WireTo(from);
+  MessageView* view = wanted.view;
+  if (wire->CanPull(from)) {
+    if (view != nullptr) {
+      view->from = from;
+      view->bulk = header;
+      view->wire = wire;
+      return wanted.done->Done(absl::OkStatus());
+    }
+    const absl::Status status = wire->Pull(from, header, 0, wanted.into);
+    FinishBulk(from, header.bulk_id);
+    return wanted.done->Done(status);
+  }
+  absl::Span<char> into = wanted.into;
+  if (view != nullptr) {
+    view->storage.resize(wanted.size);
+    view->data = view->storage.data();
+    into = absl::MakeSpan(view->storage);
+  }
+  const Incoming incoming{from, header.tag.collective, into, wanted.size, wanted.done};
+  incoming_.emplace(std::pair(from, header.bulk_id), incoming);
+  if (wire->capabilities().bulk_channel) wire->BulkReceive(from, header.bulk_id, into);
+  FrameHeader ready;
+  ready.kind = FrameKind::kBulkReady;
+  ready.bulk_id = header.bulk_id;
+  SendFrame(from, ready, {});
+}
+
+void Transport::FinishBulk(ProcessId from, uint64_t bulk_id) {
+  if (lost_.contains(from)) return;
+  FrameHeader header;
+  header.kind = FrameKind::kBulkDone;
+  header.bulk_id = bulk_id;
+  SendFrame(from, header, {});
+}
+
+absl::Status Transport::Read(const MessageView& view, int64_t offset, absl::Span<char> into) const {
+  if (view.data == nullptr) return view.wire->Pull(view.from, view.bulk, offset, into);
+  std::memcpy(into.data(), view.data + offset, into.size());
+  return absl::OkStatus();
+}
+
+void Transport::Release(MessageView* view) {
+  if (view->bulk.bulk_id != 0) FinishBulk(view->from, view->bulk.bulk_id);
+  view->bulk.bulk_id = 0;
+  view->data = nullptr;
+}
+
+void Transport::TakePiece(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) {
+  const auto it = incoming_.find({from, header.bulk_id});
+  if (it == incoming_.end()) return;  // cancelled
+  Incoming& incoming = it->second;
+  if (header.bulk_size + payload.size() > incoming.into.size()) return;  // not ours: a corrupt frame
+  std::memcpy(incoming.into.data() + header.bulk_size, payload.data(), payload.size());
+  incoming.missing -= static_cast<int64_t>(payload.size());
+  if (incoming.missing == 0) OnBulkReceived(from, header.bulk_id, absl::OkStatus());
+}
+
+void Transport::OnBulkReceived(ProcessId from, uint64_t bulk_id, const absl::Status& status) {
+  const auto it = incoming_.find({from, bulk_id});
+  if (it == incoming_.end()) return;
+  Completion* done = it->second.done;
+  incoming_.erase(it);
+  done->Done(status);
+}
+
+void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) {
+  switch (header.kind) {
+    case FrameKind::kEager:
+    case FrameKind::kBulk: {
+      if (cancelled_.contains(header.tag.collective)) {
+        if (header.kind == FrameKind::kBulk) FinishBulk(from, header.bulk_id);
+        return;
+      }
+      const Key key{from, header.tag};
+      const auto it = wanted_.find(key);
+      if (it == wanted_.end()) {
+        arrived_.insert_or_assign(key, Arrived{header, {payload.begin(), payload.end()}});
+        return;
+      }
+      const Wanted wanted = it->second;
+      wanted_.erase(it);
+      return Match(from, header, payload, wanted);
+    }
+    case FrameKind::kBulkDone:
+      return OnBulkSent(header.bulk_id, absl::OkStatus());
+    case FrameKind::kBulkReady:
+      return StartSending(header.bulk_id);
+    case FrameKind::kBulkData:
+      return TakePiece(from, header, payload);
+    case FrameKind::kControl:
+      return on_control_(from, payload);
+  }
+}
+
+// ---- the rest
+
+bool Transport::Poll() {
+  bool worked = FlushQueues();
+  for (const auto& wire : wires_) worked = wire->Poll(this) || worked;
+  return Stream() || worked;
+}
+
+bool Transport::HasBacklog() const {
+  for (const auto& [peer, queue] : queues_) {
+    if (!queue.empty()) return true;
+  }
+  for (const auto& [id, bulk] : outgoing_) {
+    if (bulk.streamed >= 0) return true;
+  }
+  return false;
+}
+
+void Transport::FindLostPeers() {
+  for (const auto& wire : wires_) wire->FindLostPeers(this);
+}
+
+void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
+  if (!lost_.emplace(peer, why).second) return;
+  for (const auto& wire : wires_) wire->Poll(this);  // what it sent before it went still counts
+  queues_[peer].clear();
+  std::vector<Completion*> failed, ended;
+  absl::erase_if(wanted_, [&](const auto& item) {
+    if (item.first.from == peer) failed.push_back(item.second.done);
+    return item.first.from == peer;
+  });
+  for (auto it = incoming_.begin(); it != incoming_.end();) {
+    const auto current = it++;
+    if (current->second.from != peer) continue;
+    WireTo(peer)->CancelBulkReceive(peer, current->first.second);
+    failed.push_back(current->second.done);
+    incoming_.erase(current);
+  }
+  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
+    const auto current = it++;
+    if (current->second.to != peer) continue;
+    WireTo(peer)->Retire(current->first);
+    WireTo(peer)->CancelBulkSend(current->first);
+    ended.push_back(current->second.done);
+    outgoing_.erase(current);
+  }
+  for (Completion* done : failed) done->Done(why);
+  for (Completion* done : ended) done->Done(absl::OkStatus());
+  on_lost_(peer, why);
+}
+
+void Transport::Cancel(uint64_t collective) {
+  if (cancelled_.insert(collective).second) cancelled_order_.push_back(collective);
+  if (cancelled_order_.size() > kCancelledKept) {
+    cancelled_.erase(cancelled_order_.front());
+    cancelled_order_.pop_front();
+  }
+  absl::erase_if(wanted_, [&](const auto& item) { return item.first.tag.collective == collective; });
+  for (auto it = arrived_.begin(); it != arrived_.end();) {
+    const auto current = it++;
+    if (current->first.tag.collective != collective) continue;
+    if (current->second.header.kind == FrameKind::kBulk) {
+      FinishBulk(current->first.from, current->second.header.bulk_id);
+    }
+    arrived_.erase(current);
+  }
+  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
+    const auto current = it++;
+    if (current->second.collective != collective) continue;
+    Wire* wire = WireTo(current->second.to);
+    wire->Retire(current->first);
+    wire->CancelBulkSend(current->first);
+    outgoing_.erase(current);
+  }
+  for (auto it = incoming_.begin(); it != incoming_.end();) {
+    const auto current = it++;
+    if (current->second.collective != collective) continue;
+    WireTo(current->second.from)->CancelBulkReceive(current->second.from, current->first.second);
+    incoming_.erase(current);
+  }
+  for (auto& [peer, queue] : queues_) {
+    std::erase_if(queue, [&](const Queued& queued) {
+      return queued.header.kind == FrameKind::kBulk && queued.header.tag.collective == collective;
+    });
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,152 @@
+// Transport: tagged messages of any size between the processes of a job, over whichever wire reaches a peer.
+//
+// Small messages travel whole and wait at the receiver until wanted. Large ones are announced; when the
+// receiver wants one it reads the sender's memory (wires that can), or has it sent into place. A message and
+// its receive must have the same size: otherwise the receive fails, and no memory is touched.
+//
+// Not thread-safe: everything happens on the thread that owns progress at the moment. Completions are told
+// from within these calls; they only take note, and must not call back in. Memory handed in must stay until
+// its completion or until Cancel of its collective has returned.
+//
+// Failures: a receive from a lost peer fails unless its message is here already; a send to one just ends, for
+// nobody can miss it: what the peer does not do for us shows in a receive.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "collectives/transport/wire.h"
+#include "core/base/ids.h"
+
+namespace shoal {
+
+class Completion {
+ public:
+  virtual void Done(const absl::Status& status) = 0;
+
+ protected:
+  ~Completion() = default;
+};
+
+// A received message that is read in pieces, so that a reduction need not store it first.
+struct MessageView {
+  const char* data = nullptr;  // all of it, if it lies in this process's memory; else Transport::Read it
+  std::vector<char> storage;
+  ProcessId from;
+  FrameHeader bulk;  // bulk_id 0: nothing is owed to the sender
+  Wire* wire = nullptr;
+};
+
+class Transport : private FrameSink {
+ public:
+  // Called from within Poll.
+  using ControlHandler = std::function<void(ProcessId from, absl::Span<const char> bytes)>;
+  using LostHandler = std::function<void(ProcessId peer, const absl::Status& why)>;
+
+  // A peer is served by the first wire that reaches it.
+  Transport(std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control, LostHandler on_lost);
+
+  bool Reaches(ProcessId peer) const { return WireTo(peer) != nullptr; }
+  // Whether some wire must be polled to find what arrives.
+  bool needs_polling() const { return needs_polling_; }
+  // Whether messages to `peer` up to `bytes` are copied out at once, so that their memory is free again.
+  bool IsEager(ProcessId peer, int64_t bytes) const;
+
+  void Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done);
+  void Receive(ProcessId from, const MessageTag& tag, absl::Span<char> into, Completion* done);
+  // `done` means that `view` can be read. Release it then.
+  void View(ProcessId from, const MessageTag& tag, int64_t size, MessageView* view, Completion* done);
+  // May be called by several threads at once.
+  absl::Status Read(const MessageView& view, int64_t offset, absl::Span<char> into) const;
+  void Release(MessageView* view);
+  // Forgets everything of a collective, for ever; its completions are not told.
+  void Cancel(uint64_t collective);
+
+  void SendControl(ProcessId to, absl::Span<const char> bytes);
+  // False if nothing happened.
+  bool Poll();
+  // Whether something waits for a wire to have room: then polling must go on though nothing arrives.
+  bool HasBacklog() const;
+  void FindLostPeers();
+  // Somebody else knows that the process is gone.
+  void PeerLost(ProcessId peer, const absl::Status& why) { OnPeerLost(peer, why); }
+
+ private:
+  struct Key {
+    ProcessId from;
+    MessageTag tag;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.from, key.tag.collective, key.tag.part);
+    }
+  };
+  struct Arrived {  // and not yet wanted
+    FrameHeader header;
+    std::vector<char> payload;
+  };
+  struct Wanted {  // and not yet here
+    absl::Span<char> into;
+    MessageView* view = nullptr;
+    int64_t size = 0;
+    Completion* done = nullptr;
+  };
+  struct Outgoing {  // a bulk of ours that its receiver has not taken yet
+    ProcessId to;
+    uint64_t collective;
+    absl::Span<const char> data;
+    Completion* done;
+    int64_t streamed = -1;  // bytes handed to the wire in kBulkData frames; -1: not asked for
+  };
+  struct Incoming {  // a bulk that is being sent to us
+    ProcessId from;
+    uint64_t collective;
+    absl::Span<char> into;
+    int64_t missing;
+    Completion* done;
+  };
+  struct Queued {
+    FrameHeader header;
+    std::vector<char> payload;
+  };
+
+  void OnFrame(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) override;
+  void OnBulkSent(uint64_t bulk_id, const absl::Status& status) override;
+  void OnBulkReceived(ProcessId from, uint64_t bulk_id, const absl::Status& status) override;
+  void OnPeerLost(ProcessId peer, const absl::Status& why) override;
+
+  Wire* WireTo(ProcessId peer) const;
+  void SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload);
+  void Want(ProcessId from, const MessageTag& tag, Wanted wanted);
+  void Match(ProcessId from, const FrameHeader& header, absl::Span<const char> payload, const Wanted& wanted);
+  void MatchBulk(ProcessId from, const FrameHeader& header, const Wanted& wanted);
+  void FinishBulk(ProcessId from, uint64_t bulk_id);
+  void StartSending(uint64_t bulk_id);
+  void TakePiece(ProcessId from, const FrameHeader& header, absl::Span<const char> payload);
+  bool FlushQueues();
+  bool Stream();
+
+  const std::vector<std::unique_ptr<Wire>> wires_;
+  const ControlHandler on_control_;
+  const LostHandler on_lost_;
+  bool needs_polling_ = false;
+  uint64_t last_bulk_id_ = 0;
+  absl::flat_hash_map<Key, Arrived> arrived_;
+  absl::flat_hash_map<Key, Wanted> wanted_;
+  absl::flat_hash_map<uint64_t, Outgoing> outgoing_;                        // by bulk id
+  absl::flat_hash_map<std::pair<ProcessId, uint64_t>, Incoming> incoming_;  // by sender and its bulk id
+  absl::flat_hash_map<ProcessId, std::deque<Queued>> queues_;               // what the wire had no room for
+  absl::flat_hash_map<ProcessId, absl::Status> lost_;
+  absl::flat_hash_set<uint64_t> cancelled_;
+  std::deque<uint64_t> cancelled_order_;  // oldest first
+};
+
+}  // namespace shoal

@@ -1,0 +1,170 @@
+// A whole job inside one test process: several worlds over in-process or shared-memory wires, and the plain
+// definition of every collective to compare with.
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "collectives/communicator/world.h"
+#include "collectives/transport/in_process_wire.h"
+#include "collectives/transport/shm_wire.h"
+#include "core/base/key_value_store.h"
+#include "core/base/topology.h"
+#include "core/types/element_type.h"
+
+namespace shoal {
+
+class MemoryStore : public KeyValueStore {
+ public:
+  absl::Status Set(absl::string_view key, absl::string_view value) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return values_.emplace(std::string(key), std::string(value)).second ? absl::OkStatus()
+                                                                        : absl::AlreadyExistsError(key);
+  }
+  absl::StatusOr<std::string> Get(absl::string_view key, absl::Duration timeout) override {
+    const absl::Time end = absl::Now() + timeout;
+    while (true) {
+      if (auto value = TryGet(key); value.ok()) return value;
+      if (absl::Now() > end) return absl::DeadlineExceededError(absl::StrCat("no key ", key));
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+  absl::StatusOr<std::string> TryGet(absl::string_view key) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = values_.find(std::string(key));
+    if (it == values_.end()) return absl::NotFoundError(key);
+    return it->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> values_;
+};
+
+inline Topology MakeTopology(const std::vector<int>& devices, int self, const std::string& job) {
+  Topology topology;
+  topology.self = ProcessId(self);
+  topology.job = job;
+  int first = 0;
+  for (int count : devices) {
+    ProcessInfo info;
+    info.host_name = "testhost";
+    info.pid = getpid();
+    info.num_devices = count;
+    info.first_device = DeviceId(first);
+    first += count;
+    topology.processes.push_back(info);
+  }
+  return topology;
+}
+
+enum class WireKind { kInProcess, kInProcessPieces, kShm, kShmTwoCopies };
+
+inline std::string NameOfWire(WireKind kind) {
+  constexpr const char* kNames[] = {"InProcess", "InProcessPieces", "Shm", "ShmTwoCopies"};
+  return kNames[static_cast<int>(kind)];
+}
+
+using Bytes = std::vector<char>;
+
+class Job {
+ public:
+  Job(std::vector<int> devices, WireKind kind, CollectiveOptions options = {},
+      InProcessHub::Faults faults = {})
+      : devices_(std::move(devices)) {
+    const int processes = static_cast<int>(devices_.size());
+    const std::string name = absl::StrCat("test", getpid(), "_", reinterpret_cast<uintptr_t>(this));
+    if (kind == WireKind::kInProcessPieces) faults.no_pull = true;
+    hub_ = std::make_unique<InProcessHub>(processes, faults);
+    std::vector<std::unique_ptr<ShmWire>> shm(processes);
+    if (processes > 1 && (kind == WireKind::kShm || kind == WireKind::kShmTwoCopies)) {
+      std::vector<std::thread> threads;
+      for (int p = 0; p < processes; ++p) {
+        threads.emplace_back([&, p] {
+          auto wire = ShmWire::Create(MakeTopology(devices_, p, name), &store_, absl::Seconds(10),
+                                      kind == WireKind::kShm);
+          if (wire.ok()) shm[p] = *std::move(wire);
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+    }
+    for (int p = 0; p < processes; ++p) {
+      std::vector<std::unique_ptr<Wire>> wires;
+      Doorbell* doorbell = nullptr;
+      if (shm[p] != nullptr) {
+        doorbell = shm[p]->doorbell();
+        wires.push_back(std::move(shm[p]));
+      } else if (processes > 1) {
+        doorbell = hub_->doorbell(ProcessId(p));
+        wires.push_back(hub_->MakeWire(ProcessId(p)));
+      }
+      worlds_.push_back(
+          std::make_unique<World>(MakeTopology(devices_, p, name), std::move(wires), doorbell, options));
+    }
+    std::vector<DeviceId> assignment;
+    for (int d = 0; d < partitions(); ++d) assignment.push_back(DeviceId(d));
+    SetAssignment(assignment);
+  }
+  ~Job() {
+    communicators_.clear();
+    // All at once, as processes end: each may have a last word for another.
+    std::vector<std::thread> threads;
+    for (auto& world : worlds_) threads.emplace_back([&world] { world.reset(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  int partitions() const { return std::accumulate(devices_.begin(), devices_.end(), 0); }
+  void SetAssignment(std::vector<DeviceId> assignment) {
+    assignment_ = std::move(assignment);
+    communicators_.clear();
+    for (auto& world : worlds_) communicators_.push_back(*world->GetCommunicator(assignment_));
+  }
+  int ProcessOf(int partition) const {
+    int device = assignment_[partition].value(), process = 0;
+    while (device >= devices_[process]) device -= devices_[process++];
+    return process;
+  }
+  Communicator& communicator(int process) { return *communicators_[process]; }
+  World& world(int process) { return *worlds_[process]; }
+  InProcessHub& hub() { return *hub_; }
+
+  // Starts `op` for one partition. `in` and `out` by array.
+  Future Start(const CollectiveOp& op, int partition, int64_t run, const std::vector<Bytes>& in,
+               std::vector<Bytes>* out, int64_t instance = 0) {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    for (const Bytes& bytes : in) inputs.push_back(bytes.data());
+    for (Bytes& bytes : *out) outputs.push_back(bytes.data());
+    return communicator(ProcessOf(partition))
+        .Start(op, {RunId(run), instance, PartitionId(partition), inputs, outputs});
+  }
+
+ private:
+  const std::vector<int> devices_;
+  MemoryStore store_;
+  std::unique_ptr<InProcessHub> hub_;
+  std::vector<std::unique_ptr<World>> worlds_;
+  std::vector<std::shared_ptr<Communicator>> communicators_;
+  std::vector<DeviceId> assignment_;
+};
+
+// How many elements a participant has of an array, out of the collective.
+inline int64_t OutputElements(const CollectiveOp& op, const CollectiveArray& array, int ranks) {
+  return op.kind == CollectiveKind::kAllGather ? array.elements * ranks : array.elements;
+}
+inline int64_t InputElements(const CollectiveOp& op, const CollectiveArray& array, int ranks) {
+  return op.kind == CollectiveKind::kReduceScatter ? array.elements * ranks : array.elements;
+}
+
+// Where element `i` of the part of `rank` lies in a row-major [outer, ranks, block].
+inline int64_t Locate(const Blocks& blocks, int ranks, int rank, int64_t i) {
+  return (i / blocks.block_elements * ranks + rank) * blocks.block_elements + i % blocks.block_elements;
+}
+
+}  // namespace shoal
