@@ -1,0 +1,126 @@
+#include "plugin/api/compile_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+#include "plugin/api/compile_options.pb.h"
+
+namespace shoal {
+namespace {
+
+// No job has more; keeps a corrupt count from being multiplied out.
+constexpr int64_t kMostParts = 1 << 20;
+
+template <typename Message>
+absl::Status ParseProto(absl::string_view bytes, absl::string_view what, Message& message) {
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " of ", bytes.size(), " bytes do not parse"));
+}
+
+absl::StatusOr<std::vector<DeviceId>> AssignmentOf(const wire::DeviceAssignment& proto,
+                                                   const CompileOptions& options) {
+  if (proto.computation_devices_size() != options.num_partitions) {
+    return absl::InvalidArgumentError(absl::StrCat("compile options: ", options.num_partitions,
+                                                   " partitions, and ", proto.computation_devices_size(),
+                                                   " in the device assignment"));
+  }
+  std::vector<DeviceId> devices(static_cast<size_t>(options.num_replicas) * options.num_partitions);
+  for (int p = 0; p < options.num_partitions; ++p) {
+    const auto& partition = proto.computation_devices(p);
+    if (partition.replica_device_ids_size() != options.num_replicas) {
+      return absl::InvalidArgumentError(absl::StrCat("compile options: ", options.num_replicas,
+                                                     " replicas, and ", partition.replica_device_ids_size(),
+                                                     " in the device assignment of partition ", p));
+    }
+    for (int r = 0; r < options.num_replicas; ++r) {
+      devices[static_cast<size_t>(r) * options.num_partitions + p] =
+          DeviceId(static_cast<int32_t>(partition.replica_device_ids(r)));
+    }
+  }
+  return devices;
+}
+
+absl::Status CheckOverrides(const wire::CompileOptions& proto) {
+  std::vector<std::string> unknown;
+  for (const auto& [name, value] : proto.env_option_overrides()) {
+    // XLA's debug options ask for nothing that changes a result; Shoal has no use for them.
+    if (!absl::StartsWith(name, "xla_")) unknown.push_back(name);
+  }
+  if (unknown.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("No such compile option: '", *std::min_element(unknown.begin(), unknown.end()), "'"));
+}
+
+}  // namespace
+
+absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized, const PjRtClient* client) {
+  wire::CompileOptions proto;
+  SHOAL_RETURN_IF_ERROR(ParseProto(serialized, "compile options", proto));
+  SHOAL_RETURN_IF_ERROR(CheckOverrides(proto));
+  const wire::BuildOptions& build = proto.executable_build_options();
+  const int64_t replicas = std::max<int64_t>(1, build.num_replicas());
+  const int64_t partitions = std::max<int64_t>(1, build.num_partitions());
+  if (replicas > kMostParts || partitions > kMostParts || replicas * partitions > kMostParts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("compile options: ", replicas, " replicas x ", partitions, " partitions are too many"));
+  }
+  CompileOptions options;
+  options.num_replicas = static_cast<int>(replicas);
+  options.num_partitions = static_cast<int>(partitions);
+  options.use_spmd = build.use_spmd_partitioning();
+  options.allow_spmd_sharding_propagation_to_parameters.assign(
+      build.allow_spmd_sharding_propagation_to_parameters().begin(),
+      build.allow_spmd_sharding_propagation_to_parameters().end());
+  options.allow_spmd_sharding_propagation_to_outputs.assign(
+      build.allow_spmd_sharding_propagation_to_output().begin(),
+      build.allow_spmd_sharding_propagation_to_output().end());
+  if (build.has_device_assignment()) {
+    SHOAL_ASSIGN_OR_RETURN(options.device_assignment, AssignmentOf(build.device_assignment(), options));
+  } else if (!proto.compile_portable_executable() && client != nullptr) {
+    SHOAL_ASSIGN_OR_RETURN(options.device_assignment,
+                           client->DefaultDeviceAssignment(options.num_replicas, options.num_partitions));
+  }
+  return options;
+}
+
+std::string SerializeDeviceAssignment(const CompileOptions& options) {
+  if (options.device_assignment.empty()) return "";
+  wire::DeviceAssignment proto;
+  proto.set_replica_count(options.num_replicas);
+  proto.set_computation_count(options.num_partitions);
+  for (int p = 0; p < options.num_partitions; ++p) {
+    auto* partition = proto.add_computation_devices();
+    for (int r = 0; r < options.num_replicas; ++r) {
+      partition->add_replica_device_ids(options.device_assignment[r * options.num_partitions + p].value());
+    }
+  }
+  return proto.SerializeAsString();
+}
+
+std::string SerializeExecutable(const PjRtExecutable& executable) {
+  wire::SerializedExecutable proto;
+  proto.set_platform_version(std::string(PlatformVersion()));
+  proto.set_program(executable.source);
+  proto.set_format(executable.source_format);
+  proto.set_compile_options(executable.source_options);
+  return proto.SerializeAsString();
+}
+
+absl::StatusOr<std::shared_ptr<const PjRtExecutable>> DeserializeExecutable(
+    absl::string_view serialized, absl::string_view override_options, const PjRtClient& client) {
+  wire::SerializedExecutable proto;
+  SHOAL_RETURN_IF_ERROR(ParseProto(serialized, "serialized executable", proto));
+  if (proto.platform_version() != PlatformVersion()) {
+    return absl::InvalidArgumentError(absl::StrCat("the executable was serialized by \"",
+                                                   proto.platform_version(), "\", this is \"",
+                                                   PlatformVersion(), "\""));
+  }
+  absl::string_view source_options = override_options.empty() ? proto.compile_options() : override_options;
+  SHOAL_ASSIGN_OR_RETURN(CompileOptions options, ParseCompileOptions(source_options, &client));
+  return client.Compile(proto.program(), proto.format(), std::move(options), std::string(source_options));
+}
+
+}  // namespace shoal

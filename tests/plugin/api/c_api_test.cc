@@ -1,0 +1,458 @@
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "plugin/api/api.h"
+#include "plugin/api/compile_options.pb.h"
+#include "xla/pjrt/c/pjrt_c_api_layouts_extension.h"
+#include "xla/pjrt/c/pjrt_c_api_memory_descriptions_extension.h"
+
+extern "C" const PJRT_Api* GetPjrtApi();
+
+namespace shoal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <typename Args>
+Args Make(size_t size) {
+  Args args;
+  std::memset(&args, 0, sizeof(args));
+  args.struct_size = size;
+  return args;
+}
+#define ARGS(name) Make<PJRT_##name##_Args>(PJRT_##name##_Args_STRUCT_SIZE)
+
+// A caller as jaxlib is one: structs filled by hand, errors read and destroyed.
+class CApiTest : public ::testing::Test {
+ public:  // a callback reads errors too
+  static constexpr int kDevices = 3;
+
+  void SetUp() override {
+    auto args = ARGS(Client_Create);
+    PJRT_NamedValue devices = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                               .name = "num_devices",
+                               .name_size = 11,
+                               .type = PJRT_NamedValue_kInt64};
+    devices.int64_value = kDevices;
+    devices.value_size = 1;
+    args.create_options = &devices;
+    args.num_options = 1;
+    ASSERT_EQ(Message(api_->PJRT_Client_Create(&args)), "");
+    client_ = args.client;
+    auto list = ARGS(Client_AddressableDevices);
+    list.client = client_;
+    ASSERT_EQ(Message(api_->PJRT_Client_AddressableDevices(&list)), "");
+    devices_.assign(list.addressable_devices, list.addressable_devices + list.num_addressable_devices);
+  }
+  void TearDown() override {
+    auto args = ARGS(Client_Destroy);
+    args.client = client_;
+    EXPECT_EQ(Message(api_->PJRT_Client_Destroy(&args)), "");
+  }
+
+  // The error's message ("" for none), which is destroyed.
+  std::string Message(PJRT_Error* error, PJRT_Error_Code* code = nullptr) {
+    if (error == nullptr) return "";
+    auto args = ARGS(Error_Message);
+    args.error = error;
+    api_->PJRT_Error_Message(&args);
+    std::string message(args.message, args.message_size);
+    auto get_code = ARGS(Error_GetCode);
+    get_code.error = error;
+    EXPECT_EQ(api_->PJRT_Error_GetCode(&get_code), nullptr);
+    if (code != nullptr) *code = get_code.code;
+    auto destroy = ARGS(Error_Destroy);
+    destroy.error = error;
+    api_->PJRT_Error_Destroy(&destroy);
+    return message.empty() ? "an error without a message" : message;
+  }
+
+  void DestroyEvent(PJRT_Event* event) {
+    auto args = ARGS(Event_Destroy);
+    args.event = event;
+    EXPECT_EQ(Message(api_->PJRT_Event_Destroy(&args)), "");
+  }
+  std::string Await(PJRT_Event* event) {
+    auto args = ARGS(Event_Await);
+    args.event = event;
+    std::string message = Message(api_->PJRT_Event_Await(&args));
+    DestroyEvent(event);
+    return message;
+  }
+  void Destroy(PJRT_Buffer* buffer) {
+    auto args = ARGS(Buffer_Destroy);
+    args.buffer = buffer;
+    EXPECT_EQ(Message(api_->PJRT_Buffer_Destroy(&args)), "");
+  }
+
+  PJRT_Buffer* Put(const std::vector<float>& values, int device = 0) {
+    auto args = ARGS(Client_BufferFromHostBuffer);
+    int64_t dim = values.size();
+    args.client = client_;
+    args.data = values.data();
+    args.type = PJRT_Buffer_Type_F32;
+    args.dims = &dim;
+    args.num_dims = 1;
+    args.device = devices_[device];
+    EXPECT_EQ(Message(api_->PJRT_Client_BufferFromHostBuffer(&args)), "");
+    EXPECT_EQ(Await(args.done_with_host_buffer), "");
+    return args.buffer;
+  }
+  std::vector<float> Get(PJRT_Buffer* buffer) {
+    auto args = ARGS(Buffer_ToHostBuffer);
+    args.src = buffer;
+    EXPECT_EQ(Message(api_->PJRT_Buffer_ToHostBuffer(&args)), "");
+    std::vector<float> values(args.dst_size / sizeof(float));
+    args.dst = values.data();
+    EXPECT_EQ(Message(api_->PJRT_Buffer_ToHostBuffer(&args)), "");
+    EXPECT_EQ(Await(args.event), "");
+    return values;
+  }
+
+  std::string TryCompile(std::string code, const wire::CompileOptions& options, PJRT_LoadedExecutable** out) {
+    PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
+                            .code = code.data(),
+                            .code_size = code.size(),
+                            .format = "mlir",
+                            .format_size = 4};
+    std::string bytes = options.SerializeAsString();
+    auto args = ARGS(Client_Compile);
+    args.client = client_;
+    args.program = &program;
+    args.compile_options = bytes.data();
+    args.compile_options_size = bytes.size();
+    std::string message = Message(api_->PJRT_Client_Compile(&args));
+    *out = args.executable;
+    return message;
+  }
+  PJRT_LoadedExecutable* Compile(std::string code, std::vector<int64_t> devices = {0}) {
+    wire::CompileOptions options;
+    auto* build = options.mutable_executable_build_options();
+    build->set_num_partitions(devices.size());
+    build->mutable_device_assignment()->set_replica_count(1);
+    build->mutable_device_assignment()->set_computation_count(devices.size());
+    for (int64_t device : devices) {
+      build->mutable_device_assignment()->add_computation_devices()->add_replica_device_ids(device);
+    }
+    PJRT_LoadedExecutable* executable;
+    EXPECT_EQ(TryCompile(code, options, &executable), "");
+    return executable;
+  }
+  void Destroy(PJRT_LoadedExecutable* executable) {
+    auto args = ARGS(LoadedExecutable_Destroy);
+    args.executable = executable;
+    EXPECT_EQ(Message(api_->PJRT_LoadedExecutable_Destroy(&args)), "");
+  }
+
+  // One argument and one result a device.
+  std::string Execute(PJRT_LoadedExecutable* executable, std::vector<PJRT_Buffer*> arguments,
+                      std::vector<PJRT_Buffer*>* results, std::vector<int64_t> kept = {}) {
+    size_t n = arguments.size();
+    results->assign(n, nullptr);
+    std::vector<PJRT_Buffer* const*> argument_lists;
+    std::vector<PJRT_Buffer**> output_lists;
+    std::vector<PJRT_Event*> events(n);
+    for (size_t d = 0; d < n; ++d) {
+      argument_lists.push_back(&arguments[d]);
+      output_lists.push_back(&(*results)[d]);
+    }
+    PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
+    options.non_donatable_input_indices = kept.data();
+    options.num_non_donatable_input_indices = kept.size();
+    auto args = ARGS(LoadedExecutable_Execute);
+    args.executable = executable;
+    args.options = &options;
+    args.argument_lists = argument_lists.data();
+    args.num_devices = n;
+    args.num_args = 1;
+    args.output_lists = output_lists.data();
+    args.device_complete_events = events.data();
+    std::string message = Message(api_->PJRT_LoadedExecutable_Execute(&args));
+    if (!message.empty()) return message;
+    for (PJRT_Event* event : events) EXPECT_EQ(Await(event), "");
+    return "";
+  }
+
+  const PJRT_Api* api_ = GetPjrtApi();
+  PJRT_Client* client_ = nullptr;
+  std::vector<PJRT_Device*> devices_;
+};
+
+TEST_F(CApiTest, EveryEntryIsThereAndTheVersionIsTheHeaders) {
+  EXPECT_EQ(api_->struct_size, PJRT_Api_STRUCT_SIZE);
+  EXPECT_EQ(api_->pjrt_api_version.minor_version, PJRT_API_MINOR);
+  auto* entries = reinterpret_cast<void* const*>(&api_->PJRT_Error_Destroy);
+  size_t count = (PJRT_Api_STRUCT_SIZE - offsetof(PJRT_Api, PJRT_Error_Destroy)) / sizeof(void*);
+  for (size_t i = 0; i < count; ++i) EXPECT_NE(entries[i], nullptr) << "entry " << i;
+}
+
+TEST_F(CApiTest, WhatIsMissingSaysItsName) {
+  auto args = ARGS(CopyToDeviceStream_TotalBytes);
+  PJRT_Error_Code code;
+  EXPECT_THAT(Message(api_->PJRT_CopyToDeviceStream_TotalBytes(&args), &code),
+              HasSubstr("PJRT_CopyToDeviceStream_TotalBytes is not implemented"));
+  EXPECT_EQ(code, PJRT_Error_Code_UNIMPLEMENTED);
+}
+
+TEST_F(CApiTest, ATooSmallStructIsAClearError) {
+  auto args = ARGS(Client_LookupDevice);
+  args.struct_size = offsetof(PJRT_Client_LookupDevice_Args, device);
+  PJRT_Error_Code code;
+  EXPECT_THAT(Message(api_->PJRT_Client_LookupDevice(&args), &code), HasSubstr("PJRT_Client_LookupDevice"));
+  EXPECT_EQ(code, PJRT_Error_Code_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, AnOlderCallersStructsAreFilledOnlyAsFarAsTheyGo) {
+  auto stats = ARGS(Device_MemoryStats);
+  stats.struct_size = offsetof(PJRT_Device_MemoryStats_Args, peak_allocated_bytes);
+  stats.device = devices_[0];
+  stats.peak_allocated_bytes_is_set = true;  // beyond the caller's struct
+  EXPECT_EQ(Message(api_->PJRT_Device_MemoryStats(&stats)), "");
+  EXPECT_TRUE(stats.peak_allocated_bytes_is_set);
+  EXPECT_TRUE(stats.peak_bytes_in_use_is_set);
+}
+
+TEST_F(CApiTest, UnknownClientOptionsAreNamed) {
+  auto args = ARGS(Client_Create);
+  PJRT_NamedValue option = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                            .name = "colour",
+                            .name_size = 6,
+                            .type = PJRT_NamedValue_kInt64};
+  args.create_options = &option;
+  args.num_options = 1;
+  EXPECT_THAT(Message(api_->PJRT_Client_Create(&args)), HasSubstr("\"colour\""));
+}
+
+TEST_F(CApiTest, DevicesDescribeThemselves) {
+  ASSERT_EQ(devices_.size(), kDevices);
+  auto get = ARGS(Device_GetDescription);
+  get.device = devices_[2];
+  EXPECT_EQ(Message(api_->PJRT_Device_GetDescription(&get)), "");
+  auto text = ARGS(DeviceDescription_ToString);
+  text.device_description = get.device_description;
+  EXPECT_EQ(Message(api_->PJRT_DeviceDescription_ToString(&text)), "");
+  EXPECT_EQ(std::string(text.to_string, text.to_string_size), "CpuDevice(id=2)");
+  auto platform = ARGS(Client_PlatformName);
+  platform.client = client_;
+  EXPECT_EQ(Message(api_->PJRT_Client_PlatformName(&platform)), "");
+  EXPECT_EQ(std::string(platform.platform_name, platform.platform_name_size), "cpu");
+}
+
+TEST_F(CApiTest, MemoriesHaveKindsAndCarryCallersData) {
+  auto list = ARGS(Device_AddressableMemories);
+  list.device = devices_[1];
+  EXPECT_EQ(Message(api_->PJRT_Device_AddressableMemories(&list)), "");
+  std::vector<std::string> kinds;
+  for (size_t i = 0; i < list.num_memories; ++i) {
+    auto kind = ARGS(Memory_Kind);
+    kind.memory = list.memories[i];
+    EXPECT_EQ(Message(api_->PJRT_Memory_Kind(&kind)), "");
+    kinds.emplace_back(kind.kind, kind.kind_size);
+  }
+  EXPECT_THAT(kinds, ElementsAre("device", "pinned_host", "unpinned_host"));
+  PJRT_Memory* memory = list.memories[0];
+  static int key, deleted;
+  deleted = 0;
+  EXPECT_EQ(memory->vtable->get_user_data(memory, &key), nullptr);
+  memory->vtable->set_user_data(memory, &key, &key, [](void*) { ++deleted; });
+  EXPECT_EQ(memory->vtable->get_user_data(memory, &key), &key);
+  memory->vtable->set_user_data(memory, &key, nullptr, nullptr);
+  EXPECT_EQ(deleted, 1);
+}
+
+TEST_F(CApiTest, CompilesAndRunsOnOneDevice) {
+  PJRT_LoadedExecutable* executable = Compile("add_one f32[3]", {1});
+  PJRT_Buffer* x = Put({1, 2, 3}, 1);
+  std::vector<PJRT_Buffer*> results;
+  ASSERT_EQ(Execute(executable, {x}, &results), "");
+  EXPECT_THAT(Get(results[0]), ElementsAre(2, 3, 4));
+  auto device = ARGS(Buffer_Device);
+  device.buffer = results[0];
+  EXPECT_EQ(Message(api_->PJRT_Buffer_Device(&device)), "");
+  EXPECT_EQ(device.device, devices_[1]);
+  Destroy(results[0]);
+  Destroy(x);
+  Destroy(executable);
+}
+
+TEST_F(CApiTest, RunsOnSeveralDevicesInTheOrderOfItsPartitions) {
+  PJRT_LoadedExecutable* executable = Compile("add_one f32[2]", {2, 0});
+  PJRT_Buffer* a = Put({1, 2}, 2);
+  PJRT_Buffer* b = Put({3, 4}, 0);
+  std::vector<PJRT_Buffer*> results;
+  ASSERT_EQ(Execute(executable, {a, b}, &results), "");
+  EXPECT_THAT(Get(results[0]), ElementsAre(2, 3));
+  EXPECT_THAT(Get(results[1]), ElementsAre(4, 5));
+  EXPECT_THAT(Execute(executable, {b, a}, &results), HasSubstr("argument 0"));
+  for (PJRT_Buffer* buffer : {a, b}) Destroy(buffer);
+  Destroy(executable);
+}
+
+TEST_F(CApiTest, DonatedBuffersAreDeletedAndKeptOnesStay) {
+  PJRT_LoadedExecutable* executable = Compile("donating f32[2]");
+  PJRT_Buffer* x = Put({1, 2});
+  std::vector<PJRT_Buffer*> kept, taken;
+  ASSERT_EQ(Execute(executable, {x}, &kept, {0}), "");
+  EXPECT_THAT(Get(x), ElementsAre(1, 2));
+  ASSERT_EQ(Execute(executable, {x}, &taken), "");
+  auto deleted = ARGS(Buffer_IsDeleted);
+  deleted.buffer = x;
+  EXPECT_EQ(Message(api_->PJRT_Buffer_IsDeleted(&deleted)), "");
+  EXPECT_TRUE(deleted.is_deleted);
+  EXPECT_THAT(Get(taken[0]), ElementsAre(2, 3));
+  EXPECT_THAT(Execute(executable, {x}, &taken), HasSubstr("donated"));
+  for (PJRT_Buffer* buffer : {x, kept[0]}) Destroy(buffer);
+  Destroy(executable);
+}
+
+TEST_F(CApiTest, BadCompileOptionsAndProgramsAreErrors) {
+  PJRT_LoadedExecutable* executable;
+  wire::CompileOptions options;
+  EXPECT_THAT(TryCompile("nonsense", options, &executable), HasSubstr("no program"));
+  (*options.mutable_env_option_overrides())["no_such_thing"].set_bool_field(true);
+  EXPECT_THAT(TryCompile("add_one f32[2]", options, &executable), HasSubstr("no_such_thing"));
+  options.clear_env_option_overrides();
+  options.mutable_executable_build_options()->set_num_partitions(7);
+  EXPECT_THAT(TryCompile("add_one f32[2]", options, &executable),
+              HasSubstr("want 7 devices, this job has 3"));
+  auto* assignment = options.mutable_executable_build_options()->mutable_device_assignment();
+  assignment->add_computation_devices()->add_replica_device_ids(0);
+  EXPECT_THAT(TryCompile("add_one f32[2]", options, &executable), HasSubstr("7 partitions, and 1"));
+}
+
+TEST_F(CApiTest, ExecutablesSayWhatTheyTakeAndGiveAndCanBeSerialized) {
+  PJRT_LoadedExecutable* loaded = Compile("add_one f32[3,5] s8[2]", {1});
+  auto get = ARGS(LoadedExecutable_GetExecutable);
+  get.loaded_executable = loaded;
+  ASSERT_EQ(Message(api_->PJRT_LoadedExecutable_GetExecutable(&get)), "");
+  auto dims = ARGS(Executable_OutputDimensions);
+  dims.executable = get.executable;
+  ASSERT_EQ(Message(api_->PJRT_Executable_OutputDimensions(&dims)), "");
+  EXPECT_EQ(std::vector<int64_t>(dims.dims, dims.dims + 3), (std::vector<int64_t>{3, 5, 2}));
+  auto types = ARGS(Executable_OutputElementTypes);
+  types.executable = get.executable;
+  ASSERT_EQ(Message(api_->PJRT_Executable_OutputElementTypes(&types)), "");
+  EXPECT_EQ(types.output_types[1], PJRT_Buffer_Type_S8);
+  auto serialize = ARGS(Executable_Serialize);
+  serialize.executable = get.executable;
+  ASSERT_EQ(Message(api_->PJRT_Executable_Serialize(&serialize)), "");
+  auto load = ARGS(Executable_DeserializeAndLoad);
+  load.client = client_;
+  load.serialized_executable = serialize.serialized_bytes;
+  load.serialized_executable_size = serialize.serialized_bytes_size;
+  ASSERT_EQ(Message(api_->PJRT_Executable_DeserializeAndLoad(&load)), "");
+  serialize.serialized_executable_deleter(serialize.serialized_executable);
+  auto devices = ARGS(LoadedExecutable_AddressableDevices);
+  devices.executable = load.loaded_executable;
+  ASSERT_EQ(Message(api_->PJRT_LoadedExecutable_AddressableDevices(&devices)), "");
+  ASSERT_EQ(devices.num_addressable_devices, 1);
+  EXPECT_EQ(devices.addressable_devices[0], devices_[1]);
+  load.serialized_executable = "broken";
+  load.serialized_executable_size = 6;
+  EXPECT_NE(Message(api_->PJRT_Executable_DeserializeAndLoad(&load)), "");
+  auto destroy = ARGS(Executable_Destroy);
+  destroy.executable = get.executable;
+  EXPECT_EQ(Message(api_->PJRT_Executable_Destroy(&destroy)), "");
+  Destroy(devices.executable);
+  Destroy(loaded);
+}
+
+TEST_F(CApiTest, EventsCallBackAndAreSetOnce) {
+  auto create = ARGS(Event_Create);
+  ASSERT_EQ(Message(api_->PJRT_Event_Create(&create)), "");
+  std::string heard;
+  struct Context {
+    CApiTest* test;
+    std::string* heard;
+  } context{this, &heard};
+  auto on_ready = ARGS(Event_OnReady);
+  on_ready.event = create.event;
+  on_ready.user_arg = &context;
+  on_ready.callback = [](PJRT_Error* error, void* arg) {
+    auto* context = static_cast<Context*>(arg);
+    *context->heard = context->test->Message(error);
+  };
+  ASSERT_EQ(Message(api_->PJRT_Event_OnReady(&on_ready)), "");
+  auto set = ARGS(Event_Set);
+  set.event = create.event;
+  set.error_code = PJRT_Error_Code_ABORTED;
+  set.error_message = "enough";
+  set.error_message_size = 6;
+  EXPECT_EQ(Message(api_->PJRT_Event_Set(&set)), "");
+  EXPECT_EQ(heard, "enough");
+  EXPECT_NE(Message(api_->PJRT_Event_Set(&set)), "");
+  EXPECT_EQ(Await(create.event), "enough");
+}
+
+TEST_F(CApiTest, ABadShapeIsAnError) {
+  float value = 0;
+  for (std::vector<int64_t> dims : {std::vector<int64_t>{-1}, {int64_t{1} << 40, int64_t{1} << 40}}) {
+    auto args = ARGS(Client_BufferFromHostBuffer);
+    args.client = client_;
+    args.data = &value;
+    args.type = PJRT_Buffer_Type_F32;
+    args.dims = dims.data();
+    args.num_dims = dims.size();
+    args.device = devices_[0];
+    EXPECT_NE(Message(api_->PJRT_Client_BufferFromHostBuffer(&args)), "");
+  }
+}
+
+template <typename Extension>
+const Extension* Find(const PJRT_Api* api, PJRT_Extension_Type type) {
+  for (PJRT_Extension_Base* e = api->extension_start; e != nullptr; e = e->next) {
+    if (e->type == type) return reinterpret_cast<const Extension*>(e);
+  }
+  return nullptr;
+}
+
+TEST_F(CApiTest, LayoutsAreRowMajor) {
+  auto* layouts = Find<PJRT_Layouts_Extension>(api_, PJRT_Extension_Type_Layouts);
+  ASSERT_NE(layouts, nullptr);
+  int64_t dims[] = {2, 3, 4};
+  auto args = ARGS(Layouts_PJRT_Client_GetDefaultLayout);
+  args.client = client_;
+  args.type = PJRT_Buffer_Type_F32;
+  args.dims = dims;
+  args.num_dims = 3;
+  ASSERT_EQ(Message(layouts->PJRT_Layouts_PJRT_Client_GetDefaultLayout(&args)), "");
+  auto serialize = ARGS(Layouts_MemoryLayout_Serialize);
+  serialize.layout = args.layout;
+  ASSERT_EQ(Message(layouts->PJRT_Layouts_MemoryLayout_Serialize(&serialize)), "");
+  EXPECT_EQ(std::string(serialize.serialized_bytes, serialize.serialized_bytes_size), "{2,1,0}");
+  serialize.serialized_layout_deleter(serialize.serialized_layout);
+  auto destroy = ARGS(Layouts_MemoryLayout_Destroy);
+  destroy.layout = args.layout;
+  EXPECT_EQ(Message(layouts->PJRT_Layouts_MemoryLayout_Destroy(&destroy)), "");
+}
+
+TEST_F(CApiTest, TheTracedTablePrintsEveryCallAndGivesTheSameAnswers) {
+  const PJRT_Api* plain = api_;
+  api_ = TracedApi(UntracedApi());
+  ::testing::internal::CaptureStderr();
+  PJRT_LoadedExecutable* executable = Compile("add_one f32[3]");
+  PJRT_Buffer* x = Put({1, 2, 3});
+  std::vector<PJRT_Buffer*> results;
+  EXPECT_EQ(Execute(executable, {x}, &results), "");
+  EXPECT_THAT(Get(results[0]), ElementsAre(2, 3, 4));
+  EXPECT_NE(TryCompile("nonsense", {}, &executable), "");
+  std::string trace = ::testing::internal::GetCapturedStderr();
+  api_ = plain;
+  EXPECT_THAT(trace, HasSubstr("Client.Compile(client#1, mlir program of 14 bytes, compile_options="));
+  EXPECT_THAT(trace,
+              HasSubstr("Client.BufferFromHostBuffer(client#1, f32[3], immutable only during call, device "
+                        "cpu:0) -> buffer#1 f32[3], event#1"));
+  EXPECT_THAT(
+      trace, HasSubstr("LoadedExecutable.Execute(loaded#1 jit_add_one, buffer#1 f32[3]) -> buffer#2 f32[3]"));
+  EXPECT_THAT(trace, HasSubstr("-> INVALID_ARGUMENT: no program: nonsense"));
+  EXPECT_LT(trace.find("Client.Compile"), trace.find("LoadedExecutable.Execute"));
+  for (PJRT_Buffer* buffer : {x, results[0]}) Destroy(buffer);
+}
+
+}  // namespace
+}  // namespace shoal
