@@ -2,9 +2,12 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <future>
@@ -71,6 +74,17 @@ absl::Status MpiError(const ShoalMpiTable* table, absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", table->last_error()));
 }
 
+// Open MPI names its shared-memory files by host name and local rank alone, so that hosts of one name which share
+// /dev/shm (containers, network namespaces) would take each other's and crash. A directory for each network keeps
+// them apart.
+void KeepHostsApart() {
+  struct stat network;
+  if (stat("/proc/self/ns/net", &network) != 0) return;
+  const std::string directory = absl::StrCat("/dev/shm/shoal-mpi-", getuid(), "-", network.st_ino);
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return;
+  setenv("OMPI_MCA_btl_vader_backing_directory", directory.c_str(), /*overwrite=*/0);
+}
+
 }  // namespace
 
 absl::StatusOr<Mpi*> Mpi::Load() {
@@ -83,6 +97,7 @@ absl::StatusOr<Mpi*> Mpi::LoadOnce() {
   if (!table.ok()) return table.status();
   Mpi* mpi = new Mpi(*table);
   int started_here = 0;
+  KeepHostsApart();
   if ((*table)->init(&mpi->rank_, &mpi->size_, &started_here) < 0)
     return MpiError(*table, "MPI cannot start");
   if (started_here != 0) on_exit(FinalizeAtExit, const_cast<ShoalMpiTable*>(*table));
