@@ -1,8 +1,9 @@
 // The compiler's front door: program bytes and options in, a Program ready to run out.
 //
-// compiler.cc lists all stages from bytes to plan on one page and is the only file that knows them all. Compile is
-// thread-safe and may take seconds; it keeps nothing of the request. Failures: InvalidArgument for bytes or options
-// that are wrong (with where and why), Unimplemented with the operation's name for what is not built yet.
+// compiler.cc lists all stages from bytes to plan on one page and is the only file that knows them all.
+// Compile is thread-safe and may take seconds; it keeps nothing of the request. Failures: InvalidArgument for
+// bytes or options that are wrong (with where and why), Unimplemented with the operation's name for what is
+// not built yet.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ class Module;
 struct CompileOptions {
   int num_replicas = 1;
   int num_partitions = 1;
-  // The device that plays each partition: position replica * num_partitions + partition. Empty: a portable program of
-  // one partition, which runs on whatever device it is given.
+  // The device that plays each partition: position replica * num_partitions + partition. Empty: a portable
+  // program of one partition, which runs on whatever device it is given.
   std::vector<DeviceId> device_assignment;
   bool use_spmd = true;
   // One a parameter or result, or one for all, or none (false): whether propagation may choose its sharding.
@@ -40,8 +41,8 @@ struct CompileRequest {
 
 // One flat parameter or result.
 struct CompiledArray {
-  Shape global;  // of the whole array
-  Shape local;   // of one device's part: equals the Program's shape
+  Shape global;             // of the whole array
+  Shape local;              // of one device's part: equals the Program's shape
   std::string op_sharding;  // serialized OpSharding proto; empty if there is one partition
   std::string memory_kind = "device";
 };
