@@ -56,7 +56,8 @@ class SharedJob : public Job {
   const Topology& topology() const override { return topology_; }
   KeyValueStore* store() override { return store_; }
   void WatchHealth(std::function<void(ProcessId, absl::Status)> on_failure) override {
-    if (attendance_ == nullptr) return;
+    watch_.reset();
+    if (on_failure == nullptr) return;
     watch_ = std::make_unique<HealthWatch>(topology_, attendance_.get(), interval_, std::move(on_failure));
   }
 

@@ -103,6 +103,7 @@ std::string WatchFor(Job& job, absl::Duration wait) {
   });
   (void)job.store()->Set(absl::StrCat("watching/", job.topology().self.value()), "");
   told.WaitForNotificationWithTimeout(wait);
+  job.WatchHealth(nullptr);
   return told.HasBeenNotified() ? failures : "nobody died";
 }
 
