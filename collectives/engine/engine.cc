@@ -250,6 +250,7 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
   if (Decode(bytes, &announcement)) {
     OnAnnouncement(from, announcement);
   } else if (Decode(bytes, &notice)) {
+    next_tick_ = absl::InfinitePast();  // its cause may be a lost peer, that we should know of too
     FailRun(notice.communicator, notice.run, notice.why, /*tell_others=*/false);
   } else {
     SHOAL_WARN << "an unreadable control message of " << bytes.size() << " bytes from " << NameOf(from);

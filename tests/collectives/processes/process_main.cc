@@ -1,0 +1,239 @@
+// One process of a real job, for processes_test and for timing by hand:
+//   collectives_process SCENARIO FOLDER PROCESSES DEVICES [RANK]
+// Without RANK the rank comes from mpirun. FOLDER holds the store. SHOAL_SHM and SHOAL_TIMEOUT_S work as
+// always. Prints a line "ok ..." or "error ...", and exits with 0 if the scenario went as it should for this
+// process.
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "collectives/communicator/collective_world.h"
+#include "collectives/transport/mpi.h"
+#include "tests/collectives/processes/file_store.h"
+
+namespace shoal {
+namespace {
+
+constexpr CollectiveKind kKinds[] = {
+    CollectiveKind::kAllReduce, CollectiveKind::kAllGather,         CollectiveKind::kReduceScatter,
+    CollectiveKind::kAllToAll,  CollectiveKind::kCollectivePermute, CollectiveKind::kCollectiveBroadcast};
+constexpr const char* kNames[] = {"all-reduce", "all-gather", "reduce-scatter",
+                                  "all-to-all", "permute",    "broadcast"};
+
+class Process {
+ public:
+  Process(const std::string& folder, int processes, int devices, int rank)
+      : store_(folder), rank_(rank), devices_(devices), partitions_(processes * devices) {
+    topology_.self = ProcessId(rank);
+    topology_.job = "processes_test";
+    for (int p = 0; p < processes; ++p) {
+      ProcessInfo info;
+      info.host_name = "testhost";
+      info.num_devices = devices;
+      info.first_device = DeviceId(p * devices);
+      topology_.processes.push_back(info);
+    }
+  }
+
+  absl::Status Connect() {
+    if (absl::Status s = store_.Set(absl::StrCat("pid/", rank_), absl::StrCat(getpid())); !s.ok()) return s;
+    for (int p = 0; p < topology_.process_count(); ++p) {
+      auto pid = store_.Get(absl::StrCat("pid/", p), absl::Seconds(20));
+      if (!pid.ok()) return pid.status();
+      topology_.processes[p].pid = atoi(pid->c_str());
+    }
+    auto options = CollectiveOptions::FromFlags();
+    if (!options.ok()) return options.status();
+    auto world = CollectiveWorld::Create(topology_, &store_, *options);
+    if (!world.ok()) return world.status();
+    world_ = *std::move(world);
+    std::vector<DeviceId> assignment;
+    for (int d = 0; d < partitions_; ++d) assignment.push_back(DeviceId(d));
+    auto communicator = world_->GetCommunicator(assignment);
+    if (!communicator.ok()) return communicator.status();
+    communicator_ = *communicator;
+    return absl::OkStatus();
+  }
+
+  CollectiveOp MakeOp(CollectiveKind kind, int64_t elements, int64_t number, uint64_t program = 5) const {
+    CollectiveOp op{kind};
+    const int64_t part = elements / partitions_;
+    if (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter) {
+      op.arrays = {{ElementType::kF32, part, {1, part}, {1, part}}};
+    } else {
+      op.arrays = {{ElementType::kF32, part * partitions_, {1, part}, {1, part}}};
+    }
+    for (int p = 0; p < partitions_; ++p)
+      op.pairs.emplace_back(PartitionId(p), PartitionId((p + 1) % partitions_));
+    if (kind != CollectiveKind::kCollectivePermute) op.pairs.clear();
+    op.number = number;
+    op.program_fingerprint = program;
+    op.name = absl::StrCat(kNames[static_cast<int>(kind)], ".", number, " f32[", elements, "]");
+    return op;
+  }
+
+  // All devices of this process; `elements` in and out at most.
+  absl::Status RunOp(const CollectiveOp& op, int64_t run, const std::vector<std::vector<float>>& in,
+                     std::vector<std::vector<float>>* out, int64_t instance = 0) {
+    std::vector<Future> futures;
+    for (int d = 0; d < devices_; ++d) {
+      const void* inputs[] = {in[d].data()};
+      void* outputs[] = {(*out)[d].data()};
+      futures.push_back(communicator_->Start(
+          op, {RunId(run), instance, PartitionId(rank_ * devices_ + d), inputs, outputs}));
+    }
+    return Join(futures).Await();
+  }
+
+  // Checks every kind at several sizes; the values tell partition and position.
+  absl::Status Check() {
+    int64_t number = 0;
+    for (CollectiveKind kind : kKinds) {
+      for (int64_t part : {0, 1, 77, 5003, 300007}) {
+        const int64_t elements = part * partitions_;
+        const CollectiveOp op = MakeOp(kind, elements, number++);
+        std::vector<std::vector<float>> in(devices_), out(devices_, std::vector<float>(elements, -1));
+        for (int d = 0; d < devices_; ++d) {
+          for (int64_t i = 0; i < elements; ++i) in[d].push_back(Value(rank_ * devices_ + d, i));
+        }
+        if (absl::Status status = RunOp(op, 1, in, &out); !status.ok()) return status;
+        for (int d = 0; d < devices_; ++d) {
+          if (!Matches(kind, rank_ * devices_ + d, part, out[d])) {
+            return absl::InternalError(absl::StrCat("wrong values in ", op.name));
+          }
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Time() {
+    int64_t number = 1000;
+    for (CollectiveKind kind : kKinds) {
+      for (int64_t elements : {256, 256 << 10, 8 << 20}) {
+        const CollectiveOp op = MakeOp(kind, elements, number++);
+        std::vector<std::vector<float>> in(devices_, std::vector<float>(elements, 1)), out = in;
+        double best = 1e9;
+        const int repeats = elements > (1 << 20) ? 8 : 60;
+        for (int64_t i = 0; i < repeats; ++i) {
+          const absl::Time start = absl::Now();
+          if (absl::Status status = RunOp(op, 1, in, &out, i); !status.ok())
+            std::cout << "error " << status << "\n";
+          best = std::min(best, absl::ToDoubleSeconds(absl::Now() - start));
+        }
+        if (rank_ == 0)
+          printf("%-16s %8lld KiB %10.3f ms\n", kNames[static_cast<int>(kind)],
+                 static_cast<long long>(elements * 4 / 1024), best * 1e3);
+      }
+    }
+  }
+
+  Communicator& communicator() { return *communicator_; }
+  CollectiveWorld& world() { return *world_; }
+  int rank() const { return rank_; }
+  void Close() {
+    communicator_.reset();
+    world_.reset();
+  }
+
+ private:
+  static float Value(int partition, int64_t i) { return static_cast<float>((partition * 31 + i) % 1021); }
+
+  bool Matches(CollectiveKind kind, int self, int64_t part, const std::vector<float>& out) const {
+    const int64_t all = part * partitions_;
+    const bool short_out = kind == CollectiveKind::kReduceScatter;
+    for (int64_t i = 0; i < (short_out ? part : all); ++i) {
+      float want = 0;
+      const int owner = part == 0 ? 0 : static_cast<int>(i / part);
+      switch (kind) {
+        case CollectiveKind::kAllReduce:
+          for (int p = 0; p < partitions_; ++p) want += Value(p, i);
+          break;
+        case CollectiveKind::kReduceScatter:
+          for (int p = 0; p < partitions_; ++p) want += Value(p, self * part + i);
+          break;
+        case CollectiveKind::kAllGather:
+          want = Value(owner, i % part);
+          break;
+        case CollectiveKind::kAllToAll:
+          want = Value(owner, self * part + i % part);
+          break;
+        case CollectiveKind::kCollectivePermute:
+          want = Value((self + partitions_ - 1) % partitions_, i);
+          break;
+        case CollectiveKind::kCollectiveBroadcast:
+          want = Value(0, i);
+          break;
+      }
+      if (out[i] != want) return false;
+    }
+    return true;
+  }
+
+  FileStore store_;
+  Topology topology_;
+  const int rank_, devices_, partitions_;
+  std::unique_ptr<CollectiveWorld> world_;
+  std::shared_ptr<Communicator> communicator_;
+};
+
+// One all-reduce that all come to, then what the scenario wants; the survivors print the error they get.
+int Fault(Process* process, const std::string& scenario) {
+  const CollectiveOp first = process->MakeOp(CollectiveKind::kAllReduce, 1200, 0);
+  std::vector<std::vector<float>> in(1, std::vector<float>(1200, 1)), out = in;
+  if (absl::Status status = process->RunOp(first, 1, in, &out); !status.ok()) {
+    std::cout << "error too early: " << status << std::endl;
+    return 3;
+  }
+  const bool odd_one = process->rank() == 1;
+  if (odd_one && scenario == "kill") raise(SIGKILL);
+  if (odd_one && scenario == "absent") absl::SleepFor(absl::Seconds(4));
+  CollectiveOp next = process->MakeOp(CollectiveKind::kAllReduce, 1200, 1);
+  if (odd_one && scenario == "other_operation") next = process->MakeOp(CollectiveKind::kAllGather, 600, 1);
+  if (odd_one && scenario == "other_shape") next = process->MakeOp(CollectiveKind::kAllReduce, 600, 1);
+  if (odd_one && scenario == "other_program") next.program_fingerprint = 6;
+  if (odd_one && scenario == "abort") {
+    process->communicator().Abort(RunId(2), absl::InvalidArgumentError("process 1 raised ValueError"));
+  }
+  const absl::Time start = absl::Now();
+  const absl::Status status = process->RunOp(next, 2, in, &out);
+  std::cout << (status.ok() ? "ok " : "error ") << status << " after "
+            << absl::ToInt64Milliseconds(absl::Now() - start) << " ms" << std::endl;
+  if (scenario != "kill") {  // the run failed, not the world: the next run works
+    const absl::Status again =
+        process->RunOp(process->MakeOp(CollectiveKind::kAllReduce, 1200, 0), 3, in, &out);
+    std::cout << (again.ok() ? "again ok" : "again error ") << again << std::endl;
+  } else {
+    std::cout << "health " << process->world().Health() << std::endl;
+  }
+  return status.ok() ? 4 : 0;
+}
+
+int Main(int argc, char** argv) {
+  if (argc < 5) return 2;
+  const std::string scenario = argv[1];
+  const char* mpi_rank = getenv("OMPI_COMM_WORLD_RANK");
+  const int rank = argc > 5 ? atoi(argv[5]) : mpi_rank != nullptr ? atoi(mpi_rank) : 0;
+  Process process(argv[2], atoi(argv[3]), atoi(argv[4]), rank);
+  absl::Status status = process.Connect();
+  if (status.ok() && scenario == "time") process.Time();
+  if (status.ok() && scenario == "check") status = process.Check();
+  if (status.ok() && scenario != "time" && scenario != "check") return Fault(&process, scenario);
+  process.Close();
+  std::cout << (status.ok() ? "ok " : "error ") << status << std::endl;
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace shoal
+
+int main(int argc, char** argv) { return shoal::Main(argc, argv); }
