@@ -1,0 +1,98 @@
+// For tests: HLO text in, compiled by fuse, schedule and lower, run on plain vectors.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/codegen/kernel.h"
+#include "core/hlo/parser.h"
+#include "core/lower/lower.h"
+#include "core/memory/liveness.h"
+#include "core/passes/fuse.h"
+#include "core/passes/schedule.h"
+#include "gtest/gtest.h"
+
+namespace shoal {
+
+inline Jit& TestJit() {
+  static auto* const jit = new absl::StatusOr<std::unique_ptr<Jit>>(Jit::Create());
+  return *jit->value();
+}
+
+inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& module, bool fuse = true) {
+  UnshareControl(module);
+  if (fuse) {
+    absl::StatusOr<bool> fused = Fuse(module, FusionModel{CanFuse, ElementCostNs});
+    if (!fused.ok()) return fused.status();
+  }
+  absl::StatusOr<bool> scheduled = Schedule(module);
+  if (!scheduled.ok()) return scheduled.status();
+  return Lower(module, 0, TestJit());
+}
+
+inline std::shared_ptr<const PlanProgram> CompileText(absl::string_view text, bool fuse = true) {
+  absl::StatusOr<std::unique_ptr<Module>> module = ParseHloText(text);
+  EXPECT_TRUE(module.ok()) << module.status();
+  if (!module.ok()) return nullptr;
+  absl::StatusOr<std::shared_ptr<const PlanProgram>> program = CompileModule(**module, fuse);
+  EXPECT_TRUE(program.ok()) << program.status();
+  return program.ok() ? *program : nullptr;
+}
+
+// Bytes of one array, aligned as the runtime's are.
+class Bytes {
+ public:
+  explicit Bytes(int64_t size)
+      : size_(size), data_(static_cast<char*>(std::aligned_alloc(64, (size + 127) / 64 * 64))) {
+    std::memset(data_, 0x5a, size);
+  }
+  ~Bytes() { std::free(data_); }
+  Bytes(Bytes&& other) : size_(other.size_), data_(std::exchange(other.data_, nullptr)) {}
+  template <typename T>
+  static Bytes Of(const std::vector<T>& values) {
+    Bytes bytes(static_cast<int64_t>(values.size() * sizeof(T)));
+    std::memcpy(bytes.data(), values.data(), values.size() * sizeof(T));
+    return bytes;
+  }
+  template <typename T>
+  std::vector<T> As() const {
+    std::vector<T> values(size_ / sizeof(T));
+    std::memcpy(values.data(), data_, size_);
+    return values;
+  }
+  char* data() const { return data_; }
+  int64_t size() const { return size_; }
+
+ private:
+  int64_t size_;
+  char* data_;
+};
+
+// The results, or an empty list after a failure.
+inline std::vector<Bytes> RunProgram(const Program& program, const std::vector<Bytes>& parameters,
+                                     Communicator* communicator = nullptr, int partition = 0) {
+  static auto* const allocator = new Allocator("test", int64_t{1} << 30);
+  RunContext context;
+  context.partition = PartitionId(partition);
+  context.allocator = allocator;
+  context.communicator = communicator;
+  for (const Bytes& parameter : parameters) context.parameters.push_back(parameter.data());
+  std::vector<Bytes> results;
+  for (size_t i = 0; i < program.result_shapes().size(); ++i) {
+    results.emplace_back(program.result_shapes()[i].ByteSize());
+    const int donor = program.result_donors()[i];
+    context.results.push_back(donor >= 0 ? context.parameters[donor] : results.back().data());
+  }
+  const absl::Status status = program.Start(context).Await();
+  EXPECT_TRUE(status.ok()) << status;
+  if (!status.ok()) return {};
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int donor = program.result_donors()[i];
+    if (donor >= 0) std::memcpy(results[i].data(), parameters[donor].data(), results[i].size());
+  }
+  return results;
+}
+
+}  // namespace shoal
