@@ -92,7 +92,7 @@ SHOAL_INLINE T ExpM1(T x) {
   typename Format<T>::Int n = Select(a.n < -60, typename Format<T>::Int(-60), a.n);
   T scale = PowerOfTwo<T>(n - 1);
   T result = T(2) * Fma(scale, p, scale - T(0.5));
-  return Select(x == T(0), x, result);  // keeps -0
+  return Select(a.n == 0, p, result);  // keeps -0 and subnormal numbers
 }
 
 }  // namespace elementary

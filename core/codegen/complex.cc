@@ -1,0 +1,250 @@
+// Elementwise operations on complex numbers, made of real ones.
+#include "core/base/status.h"
+#include "core/codegen/element.h"
+#include "core/codegen/elementary.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace shoal {
+namespace {
+
+// The real functions that complex ones are made of. An error is kept and told at the end, so formulas stay
+// readable.
+class ComplexMath {
+ public:
+  explicit ComplexMath(LaneBuilder& lanes) : lanes_(lanes) {}
+  absl::Status status;
+
+  using V = llvm::Value*;
+  V F(absl::string_view name, V x) { return Call(name, {x}); }
+  V F(absl::string_view name, V x, V y) {
+    lanes_.Unify(x, y);
+    return Call(name, {x, y});
+  }
+  V Add(V x, V y) { return lanes_.FAdd(x, y); }
+  V Sub(V x, V y) { return lanes_.FSub(x, y); }
+  V Mul(V x, V y) { return lanes_.FMul(x, y); }
+  V Div(V x, V y) { return lanes_.FDiv(x, y); }
+  V Neg(V x) { return lanes_.b.CreateFNeg(x); }
+  V Abs(V x) { return lanes_.Intrinsic(llvm::Intrinsic::fabs, x); }
+  V Sqrt(V x) { return lanes_.Intrinsic(llvm::Intrinsic::sqrt, x); }
+  V Max(V x, V y) { return lanes_.Intrinsic(llvm::Intrinsic::maxnum, x, y); }
+  V Min(V x, V y) { return lanes_.Intrinsic(llvm::Intrinsic::minnum, x, y); }
+  V CopySign(V x, V sign) { return lanes_.Intrinsic(llvm::Intrinsic::copysign, x, sign); }
+  V C(V like, double value) { return lanes_.Const(like, value); }
+  V Inf(V like) { return llvm::ConstantFP::getInfinity(like->getType()); }
+  V Lt(V x, V y) { return lanes_.Compare(llvm::CmpInst::FCMP_OLT, x, y); }
+  V Eq(V x, V y) { return lanes_.Compare(llvm::CmpInst::FCMP_OEQ, x, y); }
+  V IsNaN(V x) { return lanes_.Compare(llvm::CmpInst::FCMP_UNO, x, x); }
+  V Choose(V c, V yes, V no) { return lanes_.Select(c, yes, no); }
+  V And(V x, V y) { return lanes_.Binary(llvm::Instruction::And, x, y); }
+  V Or(V x, V y) { return lanes_.Binary(llvm::Instruction::Or, x, y); }
+
+  // |z| without overflow: the bigger part times sqrt(1 + ratio^2).
+  V Hypot(V re, V im) {
+    V x = Abs(re), y = Abs(im);
+    V big = Max(x, y), small = Min(x, y);
+    V ratio = Choose(Eq(big, C(big, 0)), C(big, 0), Div(small, big));
+    V value = Mul(big, Sqrt(Add(C(big, 1), Mul(ratio, ratio))));
+    V infinite = Eq(big, Inf(big));
+    V nan = Or(IsNaN(re), IsNaN(im));
+    value = Choose(nan, Add(re, im), value);
+    return Choose(Or(Eq(x, Inf(x)), Eq(y, Inf(y))), Inf(big), Choose(infinite, big, value));
+  }
+
+  Element Multiply(Element x, Element y) {
+    return {Sub(Mul(x.re, y.re), Mul(x.im, y.im)), Add(Mul(x.re, y.im), Mul(x.im, y.re))};
+  }
+
+  // Smith's: scaled by the bigger part of the divisor. A zero divisor divides by parts, as reals do.
+  Element Divide(Element x, Element y) {
+    V wide = Lt(Abs(y.im), Abs(y.re));
+    V big = Choose(wide, y.re, y.im), small = Choose(wide, y.im, y.re);
+    V ratio = Div(small, big);
+    V scale = Add(big, Mul(small, ratio));
+    V re = Choose(wide, Add(x.re, Mul(x.im, ratio)), Add(Mul(x.re, ratio), x.im));
+    V im = Choose(wide, Sub(x.im, Mul(x.re, ratio)), Sub(Mul(x.im, ratio), x.re));
+    Element smith = {Div(re, scale), Div(im, scale)};
+    V zero = And(Eq(y.re, C(y.re, 0)), Eq(y.im, C(y.im, 0)));
+    Element by_zero = {Div(x.re, Abs(y.re)), Div(x.im, Abs(y.re))};
+    // A finite number over an infinite one is 0.
+    V x_finite = And(Lt(Abs(x.re), Inf(x.re)), Lt(Abs(x.im), Inf(x.im)));
+    V y_infinite = Or(Eq(Abs(y.re), Inf(y.re)), Eq(Abs(y.im), Inf(y.im)));
+    V vanishes = And(x_finite, y_infinite);
+    V none = C(smith.re, 0);
+    return {Choose(vanishes, none, Choose(zero, by_zero.re, smith.re)),
+            Choose(vanishes, none, Choose(zero, by_zero.im, smith.im))};
+  }
+
+  Element Exp(Element z) {
+    V scale = F("exp", z.re);
+    V real_line = Eq(z.im, C(z.im, 0));
+    V im = Choose(real_line, z.im, Mul(scale, F("sin", z.im)));
+    V re = Choose(real_line, scale, Mul(scale, F("cos", z.im)));
+    // exp(-inf + i anything) is 0, also where the angle is not finite.
+    V vanishes = Eq(scale, C(scale, 0));
+    return {Choose(vanishes, scale, re), Choose(vanishes, C(im, 0), im)};
+  }
+
+  Element Log(Element z) { return {LogAbs(z), F("atan2", z.im, z.re)}; }
+
+  // log|z|; near the unit circle by log1p of |z|^2 - 1, which keeps the digits.
+  V LogAbs(Element z) {
+    V x = Abs(z.re), y = Abs(z.im);
+    V big = Max(x, y), small = Min(x, y);
+    V near = And(Lt(C(big, 0.5), big), Lt(big, C(big, 2)));
+    V from_one = Add(Mul(Sub(big, C(big, 1)), Add(big, C(big, 1))), Mul(small, small));
+    V close = Mul(C(big, 0.5), F("log1p", from_one));
+    return Choose(near, close, F("log", Hypot(z.re, z.im)));
+  }
+
+  // The root with a non-negative real part.
+  Element Sqrt(Element z) {
+    V x = Abs(z.re);
+    V size = Hypot(z.re, z.im);
+    // sqrt((|z| + |x|) / 2), halved first so that it cannot overflow.
+    V root = Sqrt(Add(Mul(size, C(x, 0.5)), Mul(x, C(x, 0.5))));
+    V other = Choose(Eq(root, C(root, 0)), C(root, 0), Div(Mul(Abs(z.im), C(x, 0.5)), root));
+    V left = Lt(z.re, C(x, 0));
+    V re = Choose(left, other, root);
+    V im = Choose(left, root, other);
+    V infinite = Eq(Abs(z.im), Inf(x));
+    re = Choose(infinite, Inf(x), re);
+    im = Choose(infinite, Inf(x), im);
+    V both = And(Eq(x, Inf(x)), Lt(Abs(z.im), Inf(x)));
+    im = Choose(both, Choose(left, Inf(x), C(x, 0)), im);
+    re = Choose(both, Choose(left, C(x, 0), Inf(x)), re);
+    return {re, CopySign(im, z.im)};
+  }
+
+  Element Power(Element x, Element y) {
+    // exp(y log x); 0^0 = 1, 0^y = 0 for a positive real part.
+    Element log = Log(x);
+    Element value = Exp(Multiply(y, log));
+    V base_zero = And(Eq(x.re, C(x.re, 0)), Eq(x.im, C(x.im, 0)));
+    V exponent_zero = And(Eq(y.re, C(y.re, 0)), Eq(y.im, C(y.im, 0)));
+    V at_zero = Choose(exponent_zero, C(x.re, 1), Choose(Lt(C(y.re, 0), y.re), C(x.re, 0), Inf(x.re)));
+    V fixed = Or(base_zero, exponent_zero);
+    return {Choose(fixed, Choose(exponent_zero, C(x.re, 1), at_zero), value.re),
+            Choose(fixed, C(x.re, 0), value.im)};
+  }
+
+  // sinh and cosh of a real number, from one exponential.
+  struct Hyperbolic {
+    V sinh, cosh;
+  };
+  Hyperbolic SinhCosh(V x) { return {F("sinh", x), F("cosh", x)}; }
+
+  Element Sin(Element z) {
+    Hyperbolic h = SinhCosh(z.im);
+    return {Mul(F("sin", z.re), h.cosh), Mul(F("cos", z.re), h.sinh)};
+  }
+  Element Cos(Element z) {
+    Hyperbolic h = SinhCosh(z.im);
+    return {Mul(F("cos", z.re), h.cosh), Neg(Mul(F("sin", z.re), h.sinh))};
+  }
+  // tanh(x + iy) = (tanh x (1 + tan^2 y) + i tan y (1 - tanh^2 x)) / (1 + tanh^2 x tan^2 y)
+  Element Tanh(Element z) {
+    V t = F("tanh", z.re), u = F("tan", z.im);
+    V one = C(t, 1);
+    V denominator = Add(one, Mul(Mul(t, t), Mul(u, u)));
+    V cosh = F("cosh", z.re);
+    V sech2 = Div(one, Mul(cosh, cosh));
+    return {Div(Mul(t, Add(one, Mul(u, u))), denominator), Div(Mul(u, sech2), denominator)};
+  }
+  Element TimesI(Element z) { return {Neg(z.im), z.re}; }
+  Element OverI(Element z) { return {z.im, Neg(z.re)}; }
+
+  Element Expm1(Element z) {
+    // e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2)
+    V half = F("sin", Mul(z.im, C(z.im, 0.5)));
+    V re = Sub(Mul(F("expm1", z.re), F("cos", z.im)), Mul(C(half, 2), Mul(half, half)));
+    return {re, Mul(F("exp", z.re), F("sin", z.im))};
+  }
+  Element Log1p(Element z) {
+    // |1 + z|^2 - 1 = x (2 + x) + y^2
+    V square = Add(Mul(z.re, Add(C(z.re, 2), z.re)), Mul(z.im, z.im));
+    V near = Lt(Abs(square), C(square, 0.5));
+    V shifted = Add(z.re, C(z.re, 1));
+    V re = Choose(near, Mul(C(square, 0.5), F("log1p", square)), F("log", Hypot(shifted, z.im)));
+    return {re, F("atan2", z.im, shifted)};
+  }
+
+ private:
+  V Call(absl::string_view name, absl::Span<V const> arguments) {
+    absl::StatusOr<V> value = EmitElementary(lanes_, name, arguments);
+    if (value.ok()) return *value;
+    status.Update(value.status());
+    return llvm::PoisonValue::get(arguments[0]->getType());
+  }
+  LaneBuilder& lanes_;
+};
+
+Element Reciprocal(ComplexMath& m, Element z) { return m.Divide({m.C(z.re, 1), m.C(z.re, 0)}, z); }
+
+}  // namespace
+
+absl::StatusOr<Element> EmitComplexValue(LaneBuilder& lanes, const Instruction& op,
+                                         absl::Span<const Element> operands) {
+  ComplexMath m(lanes);
+  Element x = operands[0];
+  Element y = operands.size() > 1 ? operands[1] : Element{};
+  if (y.re != nullptr) lanes.Unify(x, y);
+  auto result = [&]() -> Element {
+    switch (op.opcode()) {
+      case Opcode::kAbs:
+        return {m.Hypot(x.re, x.im)};
+      case Opcode::kAdd:
+        return {m.Add(x.re, y.re), m.Add(x.im, y.im)};
+      case Opcode::kSubtract:
+        return {m.Sub(x.re, y.re), m.Sub(x.im, y.im)};
+      case Opcode::kMultiply:
+        return m.Multiply(x, y);
+      case Opcode::kDivide:
+        return m.Divide(x, y);
+      case Opcode::kNegate:
+        return {m.Neg(x.re), m.Neg(x.im)};
+      case Opcode::kExp:
+        return m.Exp(x);
+      case Opcode::kExpm1:
+        return m.Expm1(x);
+      case Opcode::kLog:
+        return m.Log(x);
+      case Opcode::kLog1p:
+        return m.Log1p(x);
+      case Opcode::kSqrt:
+        return m.Sqrt(x);
+      case Opcode::kRsqrt:
+        return Reciprocal(m, m.Sqrt(x));
+      case Opcode::kCbrt:
+        return m.Power(x, {m.C(x.re, 1.0 / 3), m.C(x.re, 0)});
+      case Opcode::kPower:
+        return m.Power(x, y);
+      case Opcode::kSin:
+        return m.Sin(x);
+      case Opcode::kCos:
+        return m.Cos(x);
+      case Opcode::kTan:
+        return m.OverI(m.Tanh(m.TimesI(x)));
+      case Opcode::kTanh:
+        return m.Tanh(x);
+      case Opcode::kLogistic: {
+        Element e = m.Exp({m.Neg(x.re), m.Neg(x.im)});
+        return Reciprocal(m, {m.Add(e.re, m.C(e.re, 1)), e.im});
+      }
+      case Opcode::kSign: {
+        llvm::Value* size = m.Hypot(x.re, x.im);
+        llvm::Value* zero = m.Eq(size, m.C(size, 0));
+        return {m.Choose(zero, x.re, m.Div(x.re, size)), m.Choose(zero, x.im, m.Div(x.im, size))};
+      }
+      case Opcode::kIsFinite:
+        return {m.And(m.Lt(m.Abs(x.re), m.Inf(x.re)), m.Lt(m.Abs(x.im), m.Inf(x.im)))};
+      default:
+        return {};
+    }
+  }();
+  if (result.re == nullptr) return NoEmitter(op);
+  SHOAL_RETURN_IF_ERROR(m.status);
+  return result;
+}
+
+}  // namespace shoal

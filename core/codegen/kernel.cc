@@ -1,0 +1,196 @@
+#include "core/codegen/kernel.h"
+
+#include <algorithm>
+
+#include "core/base/status.h"
+#include "core/codegen/kernel_view.h"
+#include "core/codegen/module_builder.h"
+
+namespace shoal {
+namespace {
+
+constexpr int64_t kBiggestFusedConstant = 4096;  // bytes; a bigger one is better an operand
+
+// Reads of `leaf` from `op`: true if each is at the very position that is written.
+bool ReadsOnlyInPlace(const Instruction& op, const Instruction* leaf,
+                      absl::flat_hash_map<const Instruction*, bool>& known) {
+  if (&op == leaf) return true;
+  if (auto it = known.find(&op); it != known.end()) return it->second;
+  bool in_place = true;
+  OpFamily family = FamilyOf(op.opcode());
+  bool keeps = family == OpFamily::kElementwise || op.opcode() == Opcode::kReshape ||
+               op.opcode() == Opcode::kBitcast || op.opcode() == Opcode::kTuple;
+  for (const Instruction* operand : op.operands()) {
+    if (operand == leaf) {
+      bool same_size = operand->shape().IsArray() && op.shape().IsArray() &&
+                       operand->shape().ElementCount() == op.shape().ElementCount();
+      in_place &= keeps && (same_size || op.opcode() == Opcode::kTuple);
+    } else {
+      absl::flat_hash_map<const Instruction*, bool> below;
+      bool reads = false;
+      // What lies below an operation that moves elements must not read the leaf at all.
+      std::vector<const Instruction*> stack = {operand};
+      absl::flat_hash_set<const Instruction*> seen;
+      while (!keeps && !stack.empty()) {
+        const Instruction* next = stack.back();
+        stack.pop_back();
+        reads |= next == leaf;
+        for (const Instruction* deeper : next->operands()) {
+          if (seen.insert(deeper).second && next->opcode() != Opcode::kParameter) stack.push_back(deeper);
+        }
+      }
+      in_place &= keeps ? ReadsOnlyInPlace(*operand, leaf, known) : !reads;
+    }
+  }
+  known[&op] = in_place;
+  return in_place;
+}
+
+const Instruction* LeafAt(const KernelView& view, int64_t buffer) {
+  for (const KernelLeaf& leaf : view.leaves) {
+    if (leaf.buffer == buffer && leaf.op->shape().IsArray()) return leaf.op;
+  }
+  return nullptr;
+}
+
+double TranscendentalCost(ElementType type) {
+  if (IsComplex(type)) return 20;
+  return type == ElementType::kF64 ? 2.5 : 0.6;
+}
+
+}  // namespace
+
+double Kernel::cost_ns() const {
+  double sum = 0;
+  for (const KernelPhase& phase : phases) sum += phase.cost_ns;
+  return sum;
+}
+
+bool CanFuse(const Instruction& op) {
+  switch (FamilyOf(op.opcode())) {
+    case OpFamily::kElementwise:
+    case OpFamily::kReshapeFamily:
+    case OpFamily::kSliceFamily:
+      return true;
+    case OpFamily::kConstantFamily:
+      return op.opcode() == Opcode::kIota || op.shape().ByteSize() <= kBiggestFusedConstant ||
+             op.literal().IsSplat();
+    case OpFamily::kReduceFamily:
+      return true;
+    default:
+      break;
+  }
+  return op.opcode() == Opcode::kGather ||
+         (op.opcode() == Opcode::kGetTupleElement && op.operand(0)->opcode() == Opcode::kReduce);
+}
+
+double ElementCostNs(const Instruction& op) {
+  if (op.operand_count() == 0 || !op.operand(0)->shape().IsArray()) return 0;
+  ElementType type = op.operand(0)->shape().element_type();
+  double lane = ByteWidth(type) > 4 ? 0.06 : 0.03;
+  switch (op.opcode()) {
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtan2:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCosh:
+    case Opcode::kErf:
+    case Opcode::kPower:
+    case Opcode::kSinh:
+    case Opcode::kTan:
+      return type == ElementType::kF64 ? 15 : 2 * TranscendentalCost(type);
+    case Opcode::kCos:
+    case Opcode::kExp:
+    case Opcode::kExpm1:
+    case Opcode::kLog:
+    case Opcode::kLog1p:
+    case Opcode::kLogistic:
+    case Opcode::kSin:
+    case Opcode::kTanh:
+      return TranscendentalCost(type);
+    case Opcode::kDivide:
+    case Opcode::kRsqrt:
+    case Opcode::kSqrt:
+      return IsInteger(type) ? 3 : 6 * lane;
+    case Opcode::kRemainder:
+      return 8;
+    case Opcode::kGather:
+      return 1;
+    case Opcode::kTranspose:
+      return 0.6;
+    case Opcode::kConcatenate:
+    case Opcode::kPad:
+    case Opcode::kDynamicUpdateSlice:
+      return 0.15;
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow: {
+      const Shape& inner = op.operand(0)->shape();
+      const Shape outer = op.shape().IsTuple() ? op.shape().element(0) : op.shape();
+      double per = static_cast<double>(inner.ElementCount()) / std::max<int64_t>(1, outer.ElementCount());
+      return lane * per;
+    }
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+    case Opcode::kGetTupleElement:
+    case Opcode::kTuple:
+      return 0;
+    default:
+      return lane;
+  }
+}
+
+bool MayShareBuffer(const Instruction& fusion_or_op, int64_t operand, int64_t output) {
+  KernelView view(fusion_or_op);
+  if (output >= static_cast<int64_t>(view.roots.size())) return false;
+  const Shape& shape = view.roots[output].shape;
+  const Instruction* leaf = LeafAt(view, operand);
+  if (leaf == nullptr || !shape.IsArray()) return false;
+  if (leaf->shape().ByteSize() != shape.ByteSize()) return false;
+  Opcode opcode = view.root->opcode();
+  if (opcode == Opcode::kDynamicUpdateSlice) return view.root->operand(0) == leaf;
+  if (opcode == Opcode::kScatter)
+    return output < view.root->operand_count() / 2 && view.root->operand(output) == leaf;
+  if (ByteWidth(leaf->shape().element_type()) != ByteWidth(shape.element_type())) return false;
+  if (!HeroReduces(view).empty()) return false;
+  absl::flat_hash_map<const Instruction*, bool> known;
+  for (const KernelRoot& root : view.roots) {
+    if (!ReadsOnlyInPlace(*root.op, leaf, known)) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name, ModuleBuilder& builder) {
+  KernelView view(op);
+  IrModule& ir = builder.ir();
+  switch (view.root->opcode()) {
+    case Opcode::kSort:
+    case Opcode::kTopK:
+      return EmitSortKernel(view, name, ir);
+    case Opcode::kDot:
+      return EmitDotKernel(view, name, ir);
+    case Opcode::kConvolution:
+      return EmitConvolutionKernel(view, name, ir);
+    case Opcode::kScatter:
+      return EmitScatterKernel(view, name, ir);
+    case Opcode::kDynamicUpdateSlice:
+      if (view.IsLeaf(view.root->operand(0))) return EmitUpdateKernel(view, name, ir);
+      break;
+    case Opcode::kRngBitGenerator:
+      return EmitRngKernel(view, name, ir);
+    case Opcode::kReduceWindow:
+      return EmitReduceWindowKernel(view, name, ir);
+    default:
+      break;
+  }
+  for (const KernelRoot& root : view.roots) {
+    if (!root.shape.IsArray()) return NoEmitter(op);
+  }
+  if (!HeroReduces(view).empty()) return EmitReduceKernel(view, name, ir);
+  return EmitLoopKernel(view, name, ir);
+}
+
+}  // namespace shoal
