@@ -176,6 +176,8 @@ absl::Status ImportCustomCall(OpImporter& c) {
   CustomCallAttributes attributes;
   SHOAL_ASSIGN_OR_RETURN(absl::string_view target, c.Text("call_target_name"));
   if (target == "Sharding") return ImportGspmdConstraint(c);
+  // The round trip of sdy through GSPMD marks a result so; the sharding stands on @main's result as well.
+  if (target == "xla.sdy.FuncResultSharding") return c.Alias(c.operand(0));
   if (target == "mhlo.topk") return ImportTopKCall(c);
   // Memory kinds stand on the results of @main; inside a program all memory is the same.
   if (target == "annotate_device_placement" && c.operands().size() == 1) return ImportIdentity(c);
