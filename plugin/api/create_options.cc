@@ -120,7 +120,9 @@ absl::StatusOr<PjRtClientOptions> ParseCreateOptions(const PJRT_Client_Create_Ar
           absl::StrCat("unknown client option \"", name, "\"; there are num_devices, node_id and num_nodes"));
     }
   }
-  options.store = StoreOf(args);
+  // jaxlib leaves the callbacks uninitialized where it has none, so they are believed only from a caller that
+  // says it is one of several processes.
+  if (options.process_count.has_value()) options.store = StoreOf(args);
   return options;
 }
 

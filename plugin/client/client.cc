@@ -45,7 +45,7 @@ PjRtClient::PjRtClient(PjRtCompiler compiler, std::unique_ptr<KeyValueStore> sto
 
 PjRtClient::~PjRtClient() {
   for (PjRtDevice* device : addressable_devices_) device->runs().AwaitAtMost(0);
-  // The health thread calls into the world, so it ends first; the world uses the job's store.
+  // The health thread calls into the world, and the world uses the job's store.
   job_->WatchHealth(nullptr);
   world_.reset();
   job_.reset();

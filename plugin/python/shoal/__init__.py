@@ -1,0 +1,86 @@
+"""Shoal as a JAX plugin: the CPUs of a machine or of a cluster as one device mesh.
+
+JAX calls `initialize` once, before it makes its first backend, through the entry point group `jax_plugins`. Nothing is
+loaded unless Shoal is asked for:
+
+* `JAX_PLATFORMS=shoal`: the names shoal and cpu both stand for Shoal, and for one client: much code asks for the
+  backend named cpu, JAX's own callbacks among it.
+* `JAX_PLATFORMS=shoal,cpu`: cpu is JAX's own backend.
+* `SHOAL_AS_CPU=1`: Shoal takes the place of JAX's cpu, whatever JAX_PLATFORMS says.
+"""
+
+import functools
+import os
+import pathlib
+import re
+
+__version__ = "0.1.0"
+
+LIBRARY = pathlib.Path(__file__).with_name("libshoal_pjrt.so")
+_PLATFORM = "shoal"
+# JAX's own cpu has 0; only orders platforms where JAX_PLATFORMS names none.
+_PRIORITY = 10
+
+
+def initialize() -> None:
+    """Registers the platform with JAX, if it is asked for."""
+    import jax
+
+    named = [name for name in (jax.config.jax_platforms or "").split(",") if name]
+    as_cpu = _flag_is_on("SHOAL_AS_CPU")
+    if _PLATFORM not in named and not as_cpu:
+        return
+    names = []
+    if _PLATFORM in named or not named:
+        names.append(_PLATFORM)
+    if as_cpu or "cpu" not in named:
+        names.append("cpu")
+    _register(names)
+    if _PLATFORM in named and "cpu" not in named:
+        jax.config.update("jax_platforms", ",".join([*named, "cpu"]))
+
+
+def _register(names: list[str]) -> None:
+    from jax._src import xla_bridge
+    from jax._src.lib import xla_client
+
+    if not LIBRARY.exists():
+        raise FileNotFoundError(f"{LIBRARY} is not there: install Shoal with `pip install .`")
+    c_api = xla_client.load_pjrt_plugin_dynamically(_PLATFORM, str(LIBRARY))
+    make_topology = functools.partial(xla_client.make_c_api_device_topology, c_api)
+    for name in names:
+        xla_bridge.register_backend_factory(
+            name, _client, priority=_PRIORITY, fail_quietly=False, make_topology=make_topology, c_api=c_api
+        )
+
+
+_made = None  # the client, while JAX holds it
+
+
+def _client():
+    """The one client of this process, under whichever name JAX asks for it."""
+    global _made
+    from jax._src import xla_bridge
+
+    # Where JAX has dropped its backends it wants a new client, with the options of now.
+    if _made is None or not any(backend is _made for backend in xla_bridge._backends.values()):
+        _made = xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=_client_options())
+    return _made
+
+
+def _client_options() -> dict[str, int]:
+    """The number of devices: jax_num_cpu_devices, else SHOAL_NUM_DEVICES (which the plugin reads), else XLA's flag."""
+    from jax._src import xla_bridge
+
+    count = xla_bridge.num_cpu_devices.value
+    if count >= 0:
+        return {"num_devices": count}
+    if "SHOAL_NUM_DEVICES" not in os.environ:
+        flag = re.search(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+        if flag:
+            return {"num_devices": int(flag[1])}
+    return {}
+
+
+def _flag_is_on(name: str) -> bool:
+    return os.environ.get(name, "0").lower() in ("1", "true", "yes", "on")
