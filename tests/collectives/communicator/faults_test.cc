@@ -1,0 +1,228 @@
+// What goes wrong inside a job, and what every participant is told. Real processes are in
+// tests/collectives/processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/collectives/communicator/job.h"
+
+namespace shoal {
+namespace {
+
+using testing::HasSubstr;
+
+CollectiveOp AllReduce(int64_t elements, int64_t number, uint64_t program = 1) {
+  CollectiveOp op{CollectiveKind::kAllReduce};
+  op.arrays = {{ElementType::kS32, elements}};
+  op.number = number;
+  op.program_fingerprint = program;
+  op.name = absl::StrCat("all-reduce.", number, " s32[", elements, "]");
+  return op;
+}
+
+CollectiveOptions Timeout(absl::Duration timeout) {
+  CollectiveOptions options;
+  options.timeout = timeout;
+  return options;
+}
+
+// Buffers of one partition, filled with `value`.
+struct Memory {
+  Memory(int64_t elements, int32_t value) : in{Bytes(elements * 4)}, out{Bytes(elements * 4)} {
+    for (int64_t i = 0; i < elements; ++i) std::memcpy(&in[0][i * 4], &value, 4);
+  }
+  bool Holds(int32_t value) const {
+    for (size_t i = 0; i < out[0].size(); i += 4) {
+      if (std::memcmp(&out[0][i], &value, 4) != 0) return false;
+    }
+    return true;
+  }
+  std::vector<Bytes> in, out;
+};
+
+// A process dies at its k-th frame, at every early k: nobody hangs, no result that is called good is wrong,
+// and errors name the dead one.
+TEST(FaultsTest, DeathAtAnyFrame) {
+  for (WireKind wire : {WireKind::kInProcess, WireKind::kInProcessPieces}) {
+    for (int64_t k : {0, 1, 2, 4, 9}) {
+      SCOPED_TRACE(testing::Message() << NameOfWire(wire) << " dies after " << k);
+      InProcessHub::Faults faults;
+      faults.dies = 1;
+      faults.dies_after = k;
+      Job job({1, 1, 1}, wire, Timeout(absl::Milliseconds(300)), faults);
+      const std::vector<CollectiveOp> ops = {AllReduce(3, 0), AllReduce(20000, 1)};
+      std::vector<Memory> memory;
+      std::vector<Future> futures;
+      memory.reserve(6);
+      for (const CollectiveOp& op : ops) {
+        for (int p = 0; p < 3; ++p) {
+          memory.emplace_back(op.arrays[0].elements, p + 1);
+          futures.push_back(job.Start(op, p, 1, memory.back().in, &memory.back().out));
+        }
+      }
+      for (size_t i = 0; i < futures.size(); ++i) {
+        ASSERT_TRUE(futures[i].AwaitFor(absl::Seconds(10))) << "future " << i;
+        if (futures[i].status().ok()) {
+          EXPECT_TRUE(memory[i].Holds(6)) << "future " << i;
+        } else if (i % 3 != 1) {
+          EXPECT_THAT(futures[i].status().ToString(), HasSubstr("process 1 ")) << "future " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(FaultsTest, HealthNamesTheLostProcessAndLaterRunsFail) {
+  Job job({1, 1}, WireKind::kInProcess, Timeout(absl::Seconds(20)));
+  EXPECT_TRUE(job.world(0).Health().ok());
+  job.world(0).ProcessFailed(ProcessId(1), absl::UnavailableError("process 1 was taken away"));
+  const CollectiveOp op = AllReduce(5, 0);
+  Memory memory(5, 1);
+  const Future future = job.Start(op, 0, 9, memory.in, &memory.out);
+  ASSERT_TRUE(future.AwaitFor(absl::Seconds(10)));
+  EXPECT_THAT(future.status().ToString(), HasSubstr("process 1 was taken away"));
+  EXPECT_THAT(future.status().ToString(), HasSubstr("all-reduce.0 s32[5]"));
+  EXPECT_EQ(job.world(0).Health().message(), "process 1 was taken away");
+}
+
+TEST(FaultsTest, MissingDeviceOfTheSameProcessIsNamed) {
+  Job job({2, 1}, WireKind::kInProcess, Timeout(absl::Milliseconds(200)));
+  const CollectiveOp op = AllReduce(5, 0);
+  Memory first(5, 1), third(5, 1);
+  const Future a = job.Start(op, 0, 1, first.in, &first.out), b = job.Start(op, 2, 1, third.in, &third.out);
+  ASSERT_TRUE(a.AwaitFor(absl::Seconds(10)));
+  ASSERT_TRUE(b.AwaitFor(absl::Seconds(10)));
+  EXPECT_FALSE(a.status().ok());
+  EXPECT_FALSE(b.status().ok());
+  // Whichever noticed first told the other.
+  EXPECT_THAT(a.status().ToString(),
+              testing::AnyOf(HasSubstr("partitions 1 have not come"), HasSubstr("process 0 (testhost")));
+}
+
+TEST(FaultsTest, AbortFailsWhatWaitsAndWhatComesLater) {
+  for (const std::vector<int>& devices : {std::vector<int>{3}, {2, 1}}) {
+    Job job(devices, WireKind::kInProcess, Timeout(absl::Seconds(20)));
+    const CollectiveOp op = AllReduce(5, 0);
+    std::vector<Memory> memory(3, Memory(5, 1));
+    const Future early = job.Start(op, 0, 7, memory[0].in, &memory[0].out);
+    job.communicator(0).Abort(RunId(7), absl::InvalidArgumentError("a device failed"));
+    ASSERT_TRUE(early.AwaitFor(absl::Seconds(10)));
+    EXPECT_EQ(early.status().message(), "a device failed");
+    const Future late = job.Start(op, 2, 7, memory[2].in, &memory[2].out);
+    if (devices.size() == 1) {
+      ASSERT_TRUE(late.IsReady());
+    } else {
+      ASSERT_TRUE(late.AwaitFor(absl::Seconds(10)));
+    }
+    EXPECT_EQ(late.status().message(), "a device failed");
+    // Other runs are not concerned.
+    std::vector<Future> next;
+    for (int p = 0; p < 3; ++p) next.push_back(job.Start(op, p, 8, memory[p].in, &memory[p].out));
+    ASSERT_TRUE(Join(next).AwaitFor(absl::Seconds(10)));
+    EXPECT_TRUE(Join(next).status().ok()) << Join(next).status();
+    EXPECT_TRUE(memory[1].Holds(3));
+  }
+}
+
+TEST(FaultsTest, BadCallsAreRefused) {
+  Job job({2}, WireKind::kInProcess);
+  CollectiveOp op = AllReduce(4, 0);
+  op.arrays[0].type = ElementType::kF32;
+  op.reduction = ReductionKind::kXor;
+  Memory memory(4, 1);
+  EXPECT_THAT(job.Start(op, 0, 1, memory.in, &memory.out).status().ToString(), HasSubstr("f32 by xor"));
+  CollectiveOp exchange{CollectiveKind::kAllToAll};
+  exchange.arrays = {{ElementType::kS32, 3, {1, 1}, {1, 1}}};
+  exchange.number = 1;
+  EXPECT_EQ(job.Start(exchange, 0, 1, memory.in, &memory.out).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  CollectiveOp stranger = AllReduce(4, 2);
+  stranger.groups = {{PartitionId(0), PartitionId(5)}};
+  EXPECT_THAT(job.Start(stranger, 0, 1, memory.in, &memory.out).status().ToString(),
+              HasSubstr("partition 5"));
+  CollectiveOp other = AllReduce(4, 3), same = AllReduce(2, 3);
+  const Future waiting = job.Start(other, 0, 1, memory.in, &memory.out);
+  EXPECT_THAT(job.Start(same, 1, 1, memory.in, &memory.out).status().ToString(),
+              HasSubstr("all-reduce.3 s32[4]"));
+  job.communicator(0).Abort(RunId(1), absl::CancelledError(""));
+}
+
+// SHOAL_DETERMINISTIC: the same bits however the devices are spread over processes, for sums that depend on
+// their order.
+TEST(DeterminismTest, BitsDoNotDependOnTheLayout) {
+  for (ElementType type : {ElementType::kF32, ElementType::kBF16}) {
+    for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter}) {
+      for (int64_t part : {3, 10007}) {
+        std::vector<std::vector<Bytes>> results;
+        for (const std::vector<int>& devices :
+             {std::vector<int>{8}, {1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 2, 2}, {3, 5}}) {
+          CollectiveOptions options;
+          options.deterministic = true;
+          Job job(devices, WireKind::kInProcess, options);
+          CollectiveOp op{kind};
+          op.arrays = {{type, part, {1, part}, {1, part}}};
+          op.name = "sum";
+          const int64_t elements = kind == CollectiveKind::kReduceScatter ? 8 * part : part;
+          std::vector<Future> futures;
+          std::vector<std::vector<Bytes>> in(8), out(8);
+          for (int p = 0; p < 8; ++p) {
+            in[p].emplace_back(elements * ByteWidth(type));
+            out[p].emplace_back(part * ByteWidth(type));
+            for (int64_t i = 0; i < elements; ++i) {
+              // Wildly different magnitudes: any other order rounds otherwise.
+              const float x =
+                  static_cast<float>((i * 7919 + p * 104729) % 1000 - 500) * (p % 3 == 0 ? 1e5f : 1e-2f);
+              std::memcpy(&in[p][0][i * ByteWidth(type)],
+                          reinterpret_cast<const char*>(&x) + 4 - ByteWidth(type), ByteWidth(type));
+            }
+            futures.push_back(job.Start(op, p, 1, in[p], &out[p]));
+          }
+          ASSERT_TRUE(Join(futures).AwaitFor(absl::Seconds(20)));
+          ASSERT_TRUE(Join(futures).status().ok()) << Join(futures).status();
+          std::vector<Bytes> flat;
+          for (int p = 0; p < 8; ++p) flat.push_back(out[p][0]);
+          if (kind == CollectiveKind::kAllReduce) {
+            for (int p = 1; p < 8; ++p) EXPECT_EQ(flat[p], flat[0]);
+          }
+          results.push_back(std::move(flat));
+        }
+        for (size_t layout = 1; layout < results.size(); ++layout)
+          EXPECT_EQ(results[layout], results[0]) << layout;
+      }
+    }
+  }
+}
+
+// Without it: every replica has the same bits all the same, and so has every repetition.
+TEST(DeterminismTest, ReplicasAndRepetitionsAgree) {
+  Job job({1, 2, 1}, WireKind::kInProcess);
+  const CollectiveOp op = [] {
+    CollectiveOp result{CollectiveKind::kAllReduce};
+    result.arrays = {{ElementType::kF32, 5001}};
+    return result;
+  }();
+  std::vector<std::vector<Bytes>> in(4), out(4);
+  for (int p = 0; p < 4; ++p) {
+    in[p].emplace_back(5001 * 4);
+    out[p].emplace_back(5001 * 4);
+    for (int64_t i = 0; i < 5001; ++i) {
+      const float x = static_cast<float>((i * 31 + p * 17) % 97) * (p % 2 == 0 ? 1e6f : 1e-3f);
+      std::memcpy(&in[p][0][i * 4], &x, 4);
+    }
+  }
+  Bytes first;
+  for (int64_t run = 0; run < 20; ++run) {
+    std::vector<Future> futures;
+    for (int k = 0; k < 4; ++k) {
+      const int p = static_cast<int>((k + run) % 4);
+      futures.push_back(job.Start(op, p, run, in[p], &out[p]));
+    }
+    ASSERT_TRUE(Join(futures).AwaitFor(absl::Seconds(20)));
+    if (run == 0) first = out[0][0];
+    for (int p = 0; p < 4; ++p) ASSERT_EQ(out[p][0], first) << "run " << run << ", partition " << p;
+  }
+}
+
+}  // namespace
+}  // namespace shoal

@@ -1,0 +1,263 @@
+// The conformance suite of wires: what Transport promises, over each of them and their crippled variants, on
+// one thread. (MPI, which needs mpirun, is covered by tests/collectives/processes.)
+#include "collectives/transport/transport.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "collectives/transport/in_process_wire.h"
+#include "collectives/transport/shm_wire.h"
+
+namespace shoal {
+namespace {
+
+class Store : public KeyValueStore {
+ public:
+  absl::Status Set(absl::string_view key, absl::string_view value) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    values_[std::string(key)] = std::string(value);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> Get(absl::string_view key, absl::Duration timeout) override {
+    for (const absl::Time end = absl::Now() + timeout; absl::Now() < end;
+         absl::SleepFor(absl::Milliseconds(1))) {
+      if (auto value = TryGet(key); value.ok()) return value;
+    }
+    return absl::DeadlineExceededError(key);
+  }
+  absl::StatusOr<std::string> TryGet(absl::string_view key) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = values_.find(std::string(key));
+    return it == values_.end() ? absl::StatusOr<std::string>(absl::NotFoundError(key)) : it->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> values_;
+};
+
+struct Note final : Completion {
+  void Done(const absl::Status& s) override {
+    ++calls;
+    status = s;
+  }
+  int calls = 0;
+  absl::Status status;
+};
+
+constexpr const char* kWires[] = {"InProcess", "InProcessPieces", "Shm", "ShmTwoCopies"};
+const ProcessId kA(0), kB(1);
+
+class TransportTest : public testing::TestWithParam<int> {
+ protected:
+  TransportTest() : hub_(2, Faults()) {
+    std::unique_ptr<Wire> wires[2];
+    if (GetParam() < 2) {
+      for (int p = 0; p < 2; ++p) wires[p] = hub_.MakeWire(ProcessId(p));
+    } else {
+      MakeShm(wires);
+    }
+    for (int p = 0; p < 2; ++p) {
+      std::vector<std::unique_ptr<Wire>> list;
+      list.push_back(std::move(wires[p]));
+      transports_[p] = std::make_unique<Transport>(
+          std::move(list),
+          [this, p](ProcessId, absl::Span<const char> bytes) {
+            control_[p].emplace_back(bytes.begin(), bytes.end());
+          },
+          [this, p](ProcessId, const absl::Status& why) { lost_[p] = why; });
+    }
+  }
+
+  static InProcessHub::Faults Faults() {
+    InProcessHub::Faults faults;
+    faults.no_pull = GetParam() == 1;
+    return faults;
+  }
+
+  void MakeShm(std::unique_ptr<Wire>* wires) {
+    std::thread threads[2];
+    for (int p = 0; p < 2; ++p) {
+      threads[p] = std::thread([this, p, wires] {
+        Topology topology;
+        topology.self = ProcessId(p);
+        topology.job = absl::StrCat("transport_test", getpid());
+        topology.processes.resize(2);
+        for (ProcessInfo& info : topology.processes) info.pid = getpid();
+        auto wire = ShmWire::Create(topology, &store_, absl::Seconds(10), /*single_copy=*/GetParam() == 2);
+        ASSERT_TRUE(wire.ok()) << wire.status();
+        wires[p] = *std::move(wire);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void PollUntil(const std::function<bool()>& done) {
+    for (const absl::Time end = absl::Now() + absl::Seconds(10); !done() && absl::Now() < end;) {
+      a().Poll();
+      b().Poll();
+    }
+    ASSERT_TRUE(done());
+  }
+
+  static MessageTag Tag(uint64_t part) { return {42, part}; }
+  static std::vector<char> Pattern(int64_t size) {
+    std::vector<char> data(size);
+    for (int64_t i = 0; i < size; ++i) data[i] = static_cast<char>(i * 131 + size + i / 251);
+    return data;
+  }
+  Transport& a() { return *transports_[0]; }
+  Transport& b() { return *transports_[1]; }
+
+  Store store_;
+  InProcessHub hub_;
+  std::unique_ptr<Transport> transports_[2];
+  std::vector<std::vector<char>> control_[2];
+  absl::Status lost_[2];
+};
+
+TEST_P(TransportTest, AnySizeInAnyOrder) {
+  for (int64_t size : {0, 1, 1000, 1024, 1025, 16384, 16385, 300001, 5000000}) {
+    for (bool receive_first : {false, true}) {
+      SCOPED_TRACE(testing::Message() << size << (receive_first ? ", receive first" : ", send first"));
+      const std::vector<char> data = Pattern(size);
+      std::vector<char> got(size);
+      Note sent, received;
+      if (receive_first) b().Receive(kA, Tag(1), absl::MakeSpan(got), &received);
+      a().Send(kB, Tag(1), data, &sent);
+      for (int i = 0; i < 3; ++i) b().Poll();
+      if (!receive_first) b().Receive(kA, Tag(1), absl::MakeSpan(got), &received);
+      PollUntil([&] { return sent.calls > 0 && received.calls > 0; });
+      EXPECT_TRUE(sent.status.ok() && received.status.ok()) << received.status;
+      EXPECT_EQ(sent.calls + received.calls, 2);
+      ASSERT_EQ(got, data);
+    }
+  }
+}
+
+TEST_P(TransportTest, ViewsReadPieces) {
+  for (int64_t size : {0, 10, 1024, 70000, 2000001}) {
+    const std::vector<char> data = Pattern(size);
+    std::vector<char> got(size);
+    Note sent, here;
+    MessageView view;
+    a().Send(kB, Tag(2), data, &sent);
+    b().View(kA, Tag(2), size, &view, &here);
+    PollUntil([&] { return here.calls > 0; });
+    for (int64_t at = 0; at < size; at += 33333) {
+      const int64_t n = std::min<int64_t>(33333, size - at);
+      ASSERT_TRUE(b().Read(view, at, absl::MakeSpan(got).subspan(at, n)).ok());
+    }
+    ASSERT_EQ(got, data);
+    b().Release(&view);
+    PollUntil([&] { return sent.calls > 0; });
+  }
+}
+
+TEST_P(TransportTest, ManyMessagesBothWaysFindTheirReceives) {
+  constexpr int kMessages = 300;
+  std::vector<std::vector<char>> data, to_a(kMessages), to_b(kMessages);
+  std::vector<Note> notes(4 * kMessages);
+  for (int i = 0; i < kMessages; ++i) data.push_back(Pattern(i % 7 == 0 ? 5000 + i : i));
+  for (int i = 0; i < kMessages; ++i) {
+    a().Send(kB, Tag(100 + i), data[i], &notes[4 * i]);
+    b().Send(kA, Tag(100 + i), data[i], &notes[4 * i + 1]);
+    if (i % 50 == 0) b().Poll();
+  }
+  for (int i = kMessages - 1; i >= 0; --i) {
+    to_a[i].resize(data[i].size());
+    to_b[i].resize(data[i].size());
+    a().Receive(kB, Tag(100 + i), absl::MakeSpan(to_a[i]), &notes[4 * i + 2]);
+    b().Receive(kA, Tag(100 + i), absl::MakeSpan(to_b[i]), &notes[4 * i + 3]);
+  }
+  PollUntil([&] {
+    for (const Note& note : notes) {
+      if (note.calls == 0) return false;
+    }
+    return true;
+  });
+  EXPECT_EQ(to_a, data);
+  EXPECT_EQ(to_b, data);
+}
+
+TEST_P(TransportTest, WrongSizeFailsTheReceiveAndTouchesNothing) {
+  for (int64_t size : {10, 70000}) {
+    const std::vector<char> data = Pattern(size);
+    std::vector<char> got(5, 'x');
+    Note sent, received;
+    b().Receive(kA, Tag(3), absl::MakeSpan(got), &received);
+    a().Send(kB, Tag(3), data, &sent);
+    PollUntil([&] { return sent.calls > 0 && received.calls > 0; });
+    EXPECT_EQ(received.status.message(),
+              absl::StrCat("process 0 sent ", size, " bytes where 5 were expected"));
+    EXPECT_EQ(got, std::vector<char>(5, 'x'));
+  }
+}
+
+TEST_P(TransportTest, CancelForgetsBothSides) {
+  std::vector<char> data = Pattern(300000), got(300000, 'x');
+  Note sent, received;
+  a().Send(kB, Tag(4), data, &sent);
+  b().Poll();
+  a().Cancel(42);
+  std::fill(data.begin(), data.end(), 'y');  // the sender's memory has another use now
+  b().Receive(kA, Tag(4), absl::MakeSpan(got), &received);
+  for (int i = 0; i < 50; ++i) {
+    a().Poll();
+    b().Poll();
+  }
+  EXPECT_EQ(sent.calls, 0);
+  EXPECT_FALSE(received.calls > 0 && received.status.ok());
+  b().Cancel(42);
+  // Another collective goes on as if nothing had been.
+  Note again_sent, again;
+  const std::vector<char> more = Pattern(100000);
+  got.resize(more.size());
+  a().Send(kB, {43, 4}, more, &again_sent);
+  b().Receive(kA, {43, 4}, absl::MakeSpan(got), &again);
+  PollUntil([&] { return again.calls > 0 && again_sent.calls > 0; });
+  EXPECT_EQ(got, more);
+}
+
+TEST_P(TransportTest, LostPeerFailsReceivesButNotWhatIsHere) {
+  const std::vector<char> data = Pattern(100);
+  std::vector<char> first(100), second(100);
+  Note sent, here, never, late_send;
+  a().Send(kB, Tag(5), data, &sent);
+  b().Receive(kA, Tag(6), absl::MakeSpan(second), &never);
+  b().PeerLost(kA, absl::UnavailableError("process 0 went away"));
+  EXPECT_EQ(never.status.message(), "process 0 went away");
+  EXPECT_EQ(lost_[1].message(), "process 0 went away");
+  b().Receive(kA, Tag(5), absl::MakeSpan(first), &here);
+  EXPECT_TRUE(here.calls == 1 && here.status.ok()) << here.status;
+  EXPECT_EQ(first, data);
+  b().Send(kA, Tag(7), Pattern(100000), &late_send);
+  EXPECT_TRUE(late_send.calls == 1 && late_send.status.ok());
+}
+
+TEST_P(TransportTest, ControlKeepsItsPlaceBeforeData) {
+  Note sent, received;
+  std::vector<char> got(3);
+  size_t controls_at_receipt = 0;
+  a().SendControl(kB, {'h', 'i'});
+  a().Send(kB, Tag(8), Pattern(3), &sent);
+  b().Receive(kA, Tag(8), absl::MakeSpan(got), &received);
+  PollUntil([&] {
+    if (received.calls == 1 && controls_at_receipt == 0) controls_at_receipt = control_[1].size();
+    return received.calls > 0;
+  });
+  ASSERT_EQ(controls_at_receipt, 1u);
+  EXPECT_EQ(control_[1][0], (std::vector<char>{'h', 'i'}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Wires, TransportTest, testing::Range(0, 4),
+                         [](const auto& info) { return kWires[info.param]; });
+
+}  // namespace
+}  // namespace shoal
