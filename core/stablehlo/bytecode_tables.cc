@@ -19,22 +19,6 @@ absl::string_view FuncName(absl::string_view base) {
   return {};
 }
 
-uint32_t WeightOf(const MlirType& type) {
-  uint64_t weight = 1;
-  for (const MlirType* element : type.elements) weight += element->weight;
-  for (const MlirType* result : type.results) weight += result->weight;
-  if (type.encoding != nullptr) weight += type.encoding->weight;
-  return static_cast<uint32_t>(std::min<uint64_t>(weight, UINT32_MAX));
-}
-
-uint32_t WeightOf(const MlirAttribute& attribute) {
-  uint64_t weight = 1;
-  if (attribute.type != nullptr) weight += attribute.type->weight;
-  for (const MlirAttribute* element : attribute.elements) weight += element->weight;
-  for (const MlirNamedAttribute& entry : attribute.entries) weight += entry.value->weight;
-  return static_cast<uint32_t>(std::min<uint64_t>(weight, UINT32_MAX));
-}
-
 }  // namespace
 
 // The count, the sizes of the strings (each with its terminating zero) from the last to the first, then the
@@ -263,7 +247,7 @@ const T* BytecodeTables::Resolve(std::vector<Entry<T>>& entries, uint64_t index,
     reader.Fail("an attribute or type that cannot be read");
     return nullptr;
   }
-  node->weight = WeightOf(*node);
+  node->weight = TreeWeight(*node);
   if (node->weight > kMaxWeight) {
     reader.Fail(absl::StrCat("an attribute or type of more than ", kMaxWeight, " parts"));
     return nullptr;

@@ -38,11 +38,17 @@ absl::Status ImportConstant(OpImporter& c) {
   }
   std::string bytes(value->data);
   Normalise(shape.element_type(), &bytes);
-  const Shape stored = value->splat ? Shape::Scalar(shape.element_type()) : shape;
-  absl::StatusOr<Literal> literal = Literal::FromBytes(stored, std::move(bytes));
+  const Shape scalar = Shape::Scalar(shape.element_type());
+  absl::StatusOr<Literal> literal = Literal::FromBytes(value->splat ? scalar : shape, std::move(bytes));
   if (!literal.ok()) return c.Error(literal.status().message());
-  Instruction* constant = c.Add(Opcode::kConstant, stored, {}, ConstantAttributes{*std::move(literal)});
-  if (!value->splat) return c.Finish(constant);
+  if (!value->splat && (shape.ElementCount() < 2 || !literal->IsSplat())) {
+    return c.Finish(c.Add(Opcode::kConstant, shape, {}, ConstantAttributes{*std::move(literal)}));
+  }
+  if (!value->splat) {
+    const std::string first(literal->data(), static_cast<size_t>(ByteWidth(shape.element_type())));
+    SHOAL_ASSIGN_OR_RETURN(literal, Literal::FromBytes(scalar, first));
+  }
+  Instruction* constant = c.Add(Opcode::kConstant, scalar, {}, ConstantAttributes{*std::move(literal)});
   return c.Emit(Opcode::kBroadcast, {constant}, DimensionsAttributes{});
 }
 

@@ -33,6 +33,11 @@ absl::Status ImportReducePrecision(OpImporter& c) {
   return c.Emit(Opcode::kReducePrecision, c.operands(), attributes);
 }
 
+absl::Status ImportSquare(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  return c.Emit(Opcode::kMultiply, {c.operand(0), c.operand(0)});
+}
+
 // The region says what happens to one element: its elementwise operations are done on whole arrays instead.
 absl::Status ImportMap(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(c.op().operands.size(), 1, 1));

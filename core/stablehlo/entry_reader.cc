@@ -2,6 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/stablehlo/dense_elements.h"
 #include "core/stablehlo/dialect_bytecode.h"
 #include "core/types/literal.h"
 
@@ -22,12 +23,6 @@ int WidthOfOther(const MlirType& type) {
   const absl::string_view prefix = name.substr(0, digits);
   if (prefix != "i" && prefix != "si" && prefix != "ui") return 0;
   return absl::SimpleAtoi(name.substr(digits), &width) && width > 0 && width <= 64 ? width : 0;
-}
-
-std::string UnpackBits(absl::string_view packed, size_t count) {
-  std::string bytes(count, '\0');
-  for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<char>((packed[i / 8] >> (i % 8)) & 1);
-  return bytes;
 }
 
 }  // namespace
@@ -108,41 +103,10 @@ MlirAttribute* EntryReader::Number(const MlirType* type) {
 
 MlirAttribute* EntryReader::DenseElements(const MlirType* type, absl::string_view blob) {
   if (!ok() || type == nullptr) return nullptr;
-  // Layouts are constants of type index, which takes eight bytes.
-  const bool is_index =
-      type->kind == MlirTypeKind::kTensor && type->elements[0]->kind == MlirTypeKind::kIndex;
-  if (!is_index &&
-      (type->kind != MlirTypeKind::kTensor || type->elements[0]->kind != MlirTypeKind::kScalar)) {
-    Fail(absl::StrCat("a constant of type ", ToString(*type)));
-    return nullptr;
-  }
-  const ElementType element = is_index ? ElementType::kS64 : type->elements[0]->element;
-  absl::StatusOr<int64_t> count = CheckedProduct(type->dims, 16);
-  if (!count.ok()) {
-    Fail(absl::StrCat("a constant of type ", ToString(*type), ": ", count.status().message()));
-    return nullptr;
-  }
-  const size_t elements = static_cast<size_t>(Product(type->dims));
-  const size_t width = static_cast<size_t>(ByteWidth(element));
-  MlirAttribute* attribute = module()->NewAttribute(MlirAttributeKind::kDenseElements);
-  attribute->type = type;
-  attribute->data = blob;
-  if (element == ElementType::kPred) {
-    // A splat of true is 0xFF; otherwise eight elements share a byte (older writers: one byte each).
-    if (blob.size() == 1 && static_cast<uint8_t>(blob[0]) == 0xFF) {
-      attribute->data = absl::string_view("\1", 1);
-    } else if (blob.size() == (elements + 7) / 8 && blob.size() != elements) {
-      attribute->data = module()->Keep(UnpackBits(blob, elements));
-    } else if (elements == 1 && blob.size() == 1) {
-      attribute->data = blob[0] & 1 ? absl::string_view("\1", 1) : absl::string_view("\0", 1);
-    }
-  }
-  attribute->splat = attribute->data.size() == width && elements != 1;
-  if (!attribute->splat && attribute->data.size() != elements * width) {
-    Fail(absl::StrCat("a constant of type ", ToString(*type), " with ", blob.size(), " bytes"));
-    return nullptr;
-  }
-  return attribute;
+  absl::StatusOr<MlirAttribute*> attribute = MakeDenseElements(*type, blob, module());
+  if (attribute.ok()) return *attribute;
+  Fail(attribute.status().message());
+  return nullptr;
 }
 
 }  // namespace shoal

@@ -13,6 +13,7 @@ absl::Status ImportElementwise(OpImporter& c);
 absl::Status ImportCompare(OpImporter& c);
 absl::Status ImportReducePrecision(OpImporter& c);
 absl::Status ImportMap(OpImporter& c);
+absl::Status ImportSquare(OpImporter& c);
 // constant.cc
 absl::Status ImportConstant(OpImporter& c);
 absl::Status ImportIota(OpImporter& c);

@@ -1,5 +1,7 @@
 #include "core/stablehlo/mlir_ir.h"
 
+#include <algorithm>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -150,6 +152,22 @@ absl::string_view LocationName(const MlirAttribute* location) {
     location = location->elements.empty() ? nullptr : location->elements[0];
   }
   return location == nullptr ? absl::string_view() : location->text;
+}
+
+uint32_t TreeWeight(const MlirType& type) {
+  uint64_t weight = 1;
+  for (const MlirType* element : type.elements) weight += element->weight;
+  for (const MlirType* result : type.results) weight += result->weight;
+  if (type.encoding != nullptr) weight += type.encoding->weight;
+  return static_cast<uint32_t>(std::min<uint64_t>(weight, UINT32_MAX));
+}
+
+uint32_t TreeWeight(const MlirAttribute& attribute) {
+  uint64_t weight = 1;
+  if (attribute.type != nullptr) weight += attribute.type->weight;
+  for (const MlirAttribute* element : attribute.elements) weight += element->weight;
+  for (const MlirNamedAttribute& entry : attribute.entries) weight += entry.value->weight;
+  return static_cast<uint32_t>(std::min<uint64_t>(weight, UINT32_MAX));
 }
 
 MlirType* MlirModule::NewType(MlirTypeKind kind) {

@@ -133,6 +133,10 @@ struct MlirOperation {
 // The outermost name that a location gives ("jit(f)/add"); empty if it has none or is null.
 absl::string_view LocationName(const MlirAttribute* location);
 
+// The weight of a node whose parts have theirs.
+uint32_t TreeWeight(const MlirType& type);
+uint32_t TreeWeight(const MlirAttribute& attribute);
+
 // The owner of one tree.
 class MlirModule {
  public:

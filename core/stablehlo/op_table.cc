@@ -116,6 +116,7 @@ constexpr Row kRows[] = {
     {"chlo.cosh", ImportElementwise},
     {"chlo.erf", ImportElementwise},
     {"chlo.sinh", ImportElementwise},
+    {"chlo.square", ImportSquare},
     {"chlo.tan", ImportElementwise},
     {"chlo.top_k", ImportTopK},
     {"sdy.all_gather", ImportReshard},

@@ -2,10 +2,9 @@
 
     python make_corpus.py OUT_DIR
 
-For each program NAME: NAME.mlirbc (the portable artifact), NAME.mlir (text), NAME.json (what JAX says about it:
-entry argument and result types, which the test compares with). Needs jax and jaxlib only; nothing is executed.
+For each program NAME: NAME.mlirbc (the portable artifact), NAME.mlir and NAME.generic.mlir (the same as text, with
+locations). Needs jax and jaxlib only; nothing is executed.
 """
-import json
 import os
 import sys
 
@@ -17,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jax._src.interpreters import mlir as jax_mlir
 from jaxlib import _jax
 
 jax.config.update("jax_enable_x64", True)
@@ -332,17 +332,17 @@ PROGRAMS["train_step"] = (
 def write(directory, name, entry):
     function, shapes, jit = entry
     lowered = jax.jit(function, **jit).lower(*[spec(s) for s in shapes])
-    module = lowered.compiler_ir("stablehlo")
+    artifact = _jax.mlir.serialize_portable_artifact(lowered.compiler_ir("stablehlo"), TARGET, True)
     base = os.path.join(directory, name)
-    with open(base + ".mlir", "w") as f:
-        f.write(str(module))
-    with open(base + ".generic.mlir", "w") as f:
-        f.write(module.operation.get_asm(print_generic_op_form=True))
     with open(base + ".mlirbc", "wb") as f:
-        f.write(_jax.mlir.serialize_portable_artifact(module, TARGET, True))
-    results = jax.tree.leaves(lowered.out_info)
-    with open(base + ".json", "w") as f:
-        json.dump({"results": [[list(r.shape), str(r.dtype)] for r in results]}, f)
+        f.write(artifact)
+    # The text is jaxlib's own reading of the artifact, so both say the same to the last attribute.
+    with jax_mlir.make_ir_context():
+        module = _jax.mlir.deserialize_portable_artifact(artifact)
+        with open(base + ".mlir", "w") as f:
+            f.write(module.operation.get_asm(enable_debug_info=True))
+        with open(base + ".generic.mlir", "w") as f:
+            f.write(module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True))
 
 
 def main():
