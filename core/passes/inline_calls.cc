@@ -1,0 +1,69 @@
+#include "core/passes/inline_calls.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+
+namespace shoal {
+namespace {
+
+// `value` with the shardings that `from` asks for. An array's become a constraint; a tuple's are kept only if
+// nothing is said yet.
+Instruction* WithShardings(Instruction* value, const Instruction& from) {
+  if (from.shardings().empty() || from.shardings() == value->shardings()) return value;
+  if (!value->shape().IsArray()) {
+    if (value->shardings().empty() && value->opcode() != Opcode::kParameter)
+      value->set_shardings(from.shardings());
+    return value;
+  }
+  Instruction* constraint = value->parent()->Add(Opcode::kShardingConstraint, value->shape(), {value});
+  constraint->set_shardings(from.shardings());
+  constraint->set_op_name(from.op_name());
+  return constraint;
+}
+
+bool InlineIn(Computation& computation) {
+  bool changed = false;
+  for (Instruction* call : computation.instructions()) {
+    if (call->opcode() != Opcode::kCall) continue;
+    const std::vector<Instruction*> arguments(call->operands().begin(), call->operands().end());
+    Instruction* result = WithShardings(InlineBody(*call->called(0), arguments, computation), *call);
+    call->ReplaceAllUsesWith(result);
+    computation.Remove(call);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const> arguments,
+                        Computation& into) {
+  absl::flat_hash_map<const Instruction*, Instruction*> clones;
+  for (const Instruction* instruction : callee.instructions()) {
+    if (instruction->opcode() == Opcode::kParameter) {
+      clones[instruction] = WithShardings(arguments[instruction->parameter_number()], *instruction);
+      continue;
+    }
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : instruction->operands()) operands.push_back(clones.at(operand));
+    clones[instruction] = into.AddClone(*instruction, operands);
+  }
+  return clones.at(callee.root());
+}
+
+absl::StatusOr<bool> InlineCalls(Module& module) {
+  // Callees first, so that what is copied has no calls any more.
+  module.SortComputations();
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    if (!InlineIn(*computation)) continue;
+    changed = true;
+    if (!computation->SortTopologically())
+      return absl::InternalError(absl::StrCat("%", computation->name(), " has a cycle after inlining"));
+  }
+  if (changed) module.RemoveUnreachableComputations();
+  return changed;
+}
+
+}  // namespace shoal

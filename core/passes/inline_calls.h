@@ -1,0 +1,22 @@
+// InlineCalls: replaces every call by the body of its computation.
+//
+//     f { p = parameter(0)  ROOT r = negate(p) }          a = ...
+//     b = call(a), to_apply=f                       ->    r = negate(a)
+//
+// Callees of nothing else go. Shardings of a call and of its callee's root and parameters are kept: where
+// both sides say something, the instruction inside wins and the call's becomes a sharding-constraint.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "core/hlo/instruction.h"
+
+namespace shoal {
+
+absl::StatusOr<bool> InlineCalls(Module& module);
+
+// Puts a copy of `callee`'s body into `into`, its parameters being `arguments`; gives what stands for its
+// root. Appends: the caller sorts.
+Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const> arguments,
+                        Computation& into);
+
+}  // namespace shoal

@@ -1,0 +1,77 @@
+#include "core/passes/match.h"
+
+#include <cstring>
+#include <limits>
+
+#include "core/ops/builder.h"
+
+namespace shoal {
+
+const Literal* SplatOf(const Instruction* instruction) {
+  if (instruction->opcode() == Opcode::kBroadcast && instruction->operand(0)->shape().IsScalar())
+    instruction = instruction->operand(0);
+  if (instruction->opcode() != Opcode::kConstant) return nullptr;
+  const Literal& literal = instruction->literal();
+  return literal.size_bytes() > 0 && literal.IsSplat() ? &literal : nullptr;
+}
+
+bool IsSplatOf(const Instruction* instruction, double value) {
+  const Literal* literal = SplatOf(instruction);
+  if (literal == nullptr) return false;
+  const ElementType type = literal->shape().element_type();
+  if (IsFloat(type)) return literal->AsDouble(0) == value;
+  return std::memcmp(literal->data(), ScalarLiteral(type, value).data(), ByteWidth(type)) == 0;
+}
+
+std::optional<int64_t> ScalarInt(const Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kConstant || !instruction->shape().IsScalar()) return std::nullopt;
+  const ElementType type = instruction->shape().element_type();
+  if (!IsInteger(type) && type != ElementType::kPred) return std::nullopt;
+  return instruction->literal().AsInt(0);
+}
+
+bool IsIdentityPermutation(absl::Span<const int64_t> permutation) {
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    if (permutation[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+std::optional<Opcode> ReductionOpcode(const Computation& body) {
+  const Instruction* root = body.root();
+  if (!IsCommutative(root->opcode()) || root->operand_count() != 2 || body.parameters().size() != 2)
+    return std::nullopt;
+  const bool straight = root->operand(0) == body.parameter(0) && root->operand(1) == body.parameter(1);
+  const bool crossed = root->operand(0) == body.parameter(1) && root->operand(1) == body.parameter(0);
+  if (!straight && !crossed) return std::nullopt;
+  return root->opcode();
+}
+
+std::optional<Literal> ReductionIdentity(Opcode opcode, ElementType type) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const int bits = BitWidth(type);
+  const int64_t low = IsSigned(type) ? -(int64_t{1} << (bits - 2)) * 2 : 0;
+  const int64_t all_ones = -1;
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return ScalarLiteral(type, 0);
+    case Opcode::kMultiply:
+      return ScalarLiteral(type, 1);
+    case Opcode::kAnd:
+      return type == ElementType::kPred ? ScalarLiteral(type, 1) : IntLiteral(type, all_ones);
+    case Opcode::kMaximum:
+      if (type == ElementType::kPred) return ScalarLiteral(type, 0);
+      if (IsInteger(type)) return IntLiteral(type, low);
+      return ScalarLiteral(type, -kInfinity);
+    case Opcode::kMinimum:
+      if (type == ElementType::kPred) return ScalarLiteral(type, 1);
+      if (IsInteger(type)) return IntLiteral(type, IsSigned(type) ? -(low + 1) : all_ones);
+      return ScalarLiteral(type, kInfinity);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace shoal

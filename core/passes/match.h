@@ -1,0 +1,27 @@
+// Questions that passes ask about instructions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/hlo/instruction.h"
+
+namespace shoal {
+
+// The constant whose first element is all elements of `instruction`: itself, or what it is a broadcast of;
+// null if there is none.
+const Literal* SplatOf(const Instruction* instruction);
+// Whether all elements are `value`, exactly (zero of either sign).
+bool IsSplatOf(const Instruction* instruction, double value);
+// The value of a scalar integer or pred constant.
+std::optional<int64_t> ScalarInt(const Instruction* instruction);
+
+bool IsIdentityPermutation(absl::Span<const int64_t> permutation);
+
+// The opcode of a reduction body that is `op(parameter 0, parameter 1)` in either order, commutative; none
+// otherwise.
+std::optional<Opcode> ReductionOpcode(const Computation& body);
+// The value that does nothing in that reduction ("0 for add"), as a literal; none for opcodes without one.
+std::optional<Literal> ReductionIdentity(Opcode opcode, ElementType type);
+
+}  // namespace shoal

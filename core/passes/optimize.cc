@@ -1,0 +1,42 @@
+#include "core/passes/optimize.h"
+
+#include "core/base/status.h"
+#include "core/passes/cse.h"
+#include "core/passes/dce.h"
+#include "core/passes/fold.h"
+#include "core/passes/inline_calls.h"
+#include "core/passes/remove_barriers.h"
+#include "core/passes/simplify.h"
+
+namespace shoal {
+namespace {
+
+const Pass kInlineCalls = {"inline_calls", InlineCalls};
+const Pass kSimplify = {"simplify", Simplify};
+const Pass kFold = {"fold", Fold};
+const Pass kCse = {"cse", EliminateCommonSubexpressions};
+const Pass kDce = {"dce", EliminateDeadCode};
+const Pass kRemoveBarriers = {"remove_barriers", RemoveBarriers};
+
+constexpr int kMaxRounds = 4;
+
+}  // namespace
+
+absl::StatusOr<bool> Prepare(Module& module, const PassObserver& observer) {
+  return RunPasses({kInlineCalls, kDce}, module, observer);
+}
+
+absl::StatusOr<bool> Optimize(Module& module, const PassObserver& observer) {
+  // Calls first: the others see across them.
+  SHOAL_ASSIGN_OR_RETURN(bool inlined, RunPasses({kInlineCalls}, module, observer));
+  SHOAL_ASSIGN_OR_RETURN(bool simplified,
+                         RunToFixpoint({kSimplify, kFold, kCse, kDce}, module, kMaxRounds, observer));
+  // Barriers keep apart what cse would merge; after it they are in the way of fusion.
+  SHOAL_ASSIGN_OR_RETURN(bool removed, RunPasses({kRemoveBarriers}, module, observer));
+  if (removed) SHOAL_RETURN_IF_ERROR(RunPasses({kSimplify, kDce}, module, observer).status());
+  return inlined || simplified || removed;
+}
+
+std::vector<Pass> AllPasses() { return {kCse, kDce, kFold, kInlineCalls, kRemoveBarriers, kSimplify}; }
+
+}  // namespace shoal

@@ -1,0 +1,103 @@
+#include "core/passes/simplify.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "core/passes/dce.h"
+
+namespace shoal {
+namespace {
+
+// Rules feed one another; a program that needs more rounds is finished by the next run of the pass.
+constexpr int kMaxRounds = 12;
+
+// op(broadcast(a), broadcast(c)) -> broadcast(op(a, c)), all of them of scalars: for every elementwise
+// operation.
+Instruction* ComputeOnScalars(Instruction& op, HloBuilder& b) {
+  if (op.shape().IsScalar() || op.operand_count() == 0) return nullptr;
+  std::vector<Instruction*> scalars;
+  for (Instruction* operand : op.operands()) {
+    const bool spread = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().IsScalar();
+    if (!spread && !operand->shape().IsScalar()) return nullptr;
+    scalars.push_back(spread ? operand->operand(0) : operand);
+    if (operand->shape().dims() != op.shape().dims() && !operand->shape().IsScalar()) return nullptr;
+  }
+  const Shape scalar = Shape::Scalar(op.shape().element_type());
+  return b.Broadcast(b.Op(op.opcode(), scalars, op.attributes(), {}, &scalar), op.shape().dims(), {});
+}
+
+// The rows of all subjects, by opcode.
+class RuleTable {
+ public:
+  static const RuleTable& Get() {
+    static const auto* table = new RuleTable();
+    return *table;
+  }
+  absl::Span<const SimplifyRow* const> Of(Opcode opcode) const { return rows_[static_cast<size_t>(opcode)]; }
+
+ private:
+  RuleTable() : rows_(AllOpcodes().size()) {
+    for (Opcode opcode : AllOpcodes()) {
+      if (FamilyOf(opcode) == OpFamily::kElementwise)
+        rows_[static_cast<size_t>(opcode)].push_back(
+            new SimplifyRow{opcode, "of scalars' broadcasts", ComputeOnScalars});
+    }
+    for (auto rules : {ElementwiseRules(), SelectRules(), ReshapeRules(), SliceRules(), ReduceRules(),
+                       DotRules(), StructureRules(), CollectiveRules()}) {
+      for (const SimplifyRow& row : rules) rows_[static_cast<size_t>(row.opcode)].push_back(&row);
+    }
+  }
+  std::vector<std::vector<const SimplifyRow*>> rows_;
+};
+
+absl::StatusOr<bool> TryRules(Instruction& op, HloBuilder& b) {
+  for (const SimplifyRow* row : RuleTable::Get().Of(op.opcode())) {
+    b.set_op_name(op.op_name());
+    Instruction* with = row->rule(op, b);
+    if (!b.status().ok()) return Annotate(b.status(), absl::StrCat(row->what, " on ", op.ToString()));
+    if (with == nullptr || with == &op) continue;
+    if (with->shape() != op.shape()) {
+      return absl::InternalError(
+          absl::StrCat(row->what, " gave ", with->shape().ToString(), " for ", op.ToString()));
+    }
+    SHOAL_LOG_AT(3) << row->what << ": " << op.ToString() << " becomes " << with->ToString();
+    op.ReplaceAllUsesWith(with);
+    return true;
+  }
+  return false;
+}
+
+absl::StatusOr<bool> SimplifyComputation(Computation& computation) {
+  HloBuilder b(&computation);
+  bool any = false;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool changed = false;
+    for (Instruction* op : computation.instructions()) {
+      const bool dead = op->users().empty() && op != computation.root();
+      if (dead || !op->shardings().empty()) continue;
+      SHOAL_ASSIGN_OR_RETURN(bool replaced, TryRules(*op, b));
+      changed |= replaced;
+    }
+    if (!changed) break;
+    any = true;
+    if (!computation.SortTopologically())
+      return absl::InternalError(absl::StrCat("%", computation.name(), " has a cycle"));
+    RemoveDeadInstructions(computation);
+  }
+  return any;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> Simplify(Module& module) {
+  bool changed = false;
+  for (Computation* computation : module.computations()) {
+    SHOAL_ASSIGN_OR_RETURN(bool here, SimplifyComputation(*computation));
+    changed |= here;
+  }
+  return changed;
+}
+
+}  // namespace shoal

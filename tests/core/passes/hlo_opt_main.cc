@@ -1,0 +1,50 @@
+// shoal_hlo_opt PASS[,PASS...]: reads HLO text from stdin, runs the passes ("optimize" and "prepare" are the
+// lists), verifies after each, and prints HLO text that XLA reads, too. For tests and people.
+#include <iostream>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/status.h"
+#include "core/hlo/parser.h"
+#include "core/hlo/printer.h"
+#include "core/ops/verify.h"
+#include "core/passes/optimize.h"
+
+namespace shoal {
+namespace {
+
+absl::Status RunPass(absl::string_view name, Module& module) {
+  if (name == "optimize") return Optimize(module).status();
+  if (name == "prepare") return Prepare(module).status();
+  for (const Pass& pass : AllPasses()) {
+    if (pass.name == name) return RunPasses({pass}, module).status();
+  }
+  return absl::NotFoundError(absl::StrCat("no pass ", name));
+}
+
+absl::Status Run(absl::string_view passes, absl::string_view text) {
+  SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseHloText(text));
+  SHOAL_RETURN_IF_ERROR(Verify(*module));
+  for (absl::string_view name : absl::StrSplit(passes, ',', absl::SkipEmpty())) {
+    SHOAL_RETURN_IF_ERROR(RunPass(name, *module));
+    if (absl::Status status = Verify(*module); !status.ok())
+      return Annotate(status, absl::StrCat("after ", name));
+  }
+  PrintOptions options;
+  options.layouts = true;
+  options.max_constant_elements = int64_t{1} << 40;
+  std::cout << ToText(*module, options);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace shoal
+
+int main(int argc, char** argv) {
+  const std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
+  const absl::Status status = shoal::Run(argc > 1 ? argv[1] : "", text);
+  if (!status.ok()) std::cerr << status << "\n";
+  return status.ok() ? 0 : 1;
+}
