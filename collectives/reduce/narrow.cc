@@ -73,8 +73,6 @@ const ByteTables& TableOf(ElementType type) {
 
 }  // namespace
 
-bool IsNarrowFloat(ElementType type) { return IsFloat(type) && BitWidth(type) <= 16; }
-
 void WidenToFloat(ElementType type, const void* source, float* target, int64_t count) {
   if (type == ElementType::kBF16) return WidenBf16(static_cast<const uint16_t*>(source), target, count);
   if (type == ElementType::kF16) return WidenF16(static_cast<const uint16_t*>(source), target, count);

@@ -9,8 +9,7 @@
 
 namespace shoal {
 
-// Whether `type` is one of these formats.
-bool IsNarrowFloat(ElementType type);
+// REQUIRES IsNarrowFloat(type).
 void WidenToFloat(ElementType type, const void* source, float* target, int64_t count);
 void NarrowFromFloat(ElementType type, const float* source, void* target, int64_t count);
 

@@ -6,8 +6,6 @@
 
 namespace shoal {
 
-bool IsNarrowFloat(ElementType type) { return IsFloat(type) && BitWidth(type) < 32; }
-
 namespace {
 
 bool IsPackedInt(ElementType type) { return IsInteger(type) && BitWidth(type) < 8; }

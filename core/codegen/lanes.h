@@ -105,7 +105,4 @@ class LaneBuilder {
   int width_;
 };
 
-// Whether values of `type` are computed in f32 and rounded.
-bool IsNarrowFloat(ElementType type);
-
 }  // namespace shoal

@@ -35,6 +35,8 @@ int BitWidth(ElementType type);   // 1 for pred, 4 for s4, 128 for c128, 0 for t
 int ByteWidth(ElementType type);  // bytes of one element in memory: 1 for pred and s4
 ElementClass ClassOf(ElementType type);
 inline bool IsFloat(ElementType type) { return ClassOf(type) == ElementClass::kFloat; }
+// Floats that are computed in f32.
+inline bool IsNarrowFloat(ElementType type) { return IsFloat(type) && BitWidth(type) < 32; }
 inline bool IsComplex(ElementType type) { return ClassOf(type) == ElementClass::kComplex; }
 inline bool IsSigned(ElementType type) { return ClassOf(type) == ElementClass::kSigned; }
 inline bool IsUnsigned(ElementType type) { return ClassOf(type) == ElementClass::kUnsigned; }
