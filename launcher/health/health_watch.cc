@@ -15,15 +15,24 @@ HealthWatch::HealthWatch(const Topology& topology, Attendance* attendance, absl:
 }
 
 HealthWatch::~HealthWatch() {
-  ending_.Notify();
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
   thread_.join();
+}
+
+bool HealthWatch::EndsWithin(absl::Duration time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, absl::ToChronoMicroseconds(time), [&] { return ending_; });
 }
 
 void HealthWatch::Run() {
   std::set<ProcessId> told;
-  while (!ending_.WaitForNotificationWithTimeout(interval_)) {
+  while (!EndsWithin(interval_)) {
     const absl::StatusOr<std::vector<Departure>> departures = attendance_->Departures();
-    if (ending_.HasBeenNotified()) return;
+    if (EndsWithin(absl::ZeroDuration())) return;
     if (!departures.ok()) {
       SHOAL_LOG_AT(1) << "the list of processes is lost: " << departures.status().message();
       if (told.insert(ProcessId(0)).second) on_failure_(ProcessId(0), ProcessDied(topology_, ProcessId(0)));

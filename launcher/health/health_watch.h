@@ -4,11 +4,12 @@
 // is lost, process 0, which keeps it, has died, and the watch ends.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "absl/status/status.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "core/base/topology.h"
 #include "launcher/health/attendance.h"
@@ -27,12 +28,15 @@ class HealthWatch {
 
  private:
   void Run();
+  bool EndsWithin(absl::Duration time);
 
   const Topology topology_;
   Attendance* const attendance_;
   const absl::Duration interval_;
   const OnFailure on_failure_;
-  absl::Notification ending_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;  // guarded by mutex_
   std::thread thread_;
 };
 

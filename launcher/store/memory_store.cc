@@ -1,7 +1,6 @@
 #include "launcher/store/memory_store.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
 namespace shoal {
 
@@ -20,26 +19,22 @@ absl::Status KeyNotInTime(absl::string_view key, absl::Duration timeout) {
 }
 
 absl::Status MemoryStore::Set(absl::string_view key, absl::string_view value) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   if (!values_.emplace(key, value).second) return KeyExists(key);
-  changed_.SignalAll();
+  changed_.notify_all();
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> MemoryStore::Get(absl::string_view key, absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
-  absl::MutexLock lock(&mutex_);
-  while (true) {
-    if (const auto found = values_.find(key); found != values_.end()) return found->second;
-    if (changed_.WaitWithDeadline(&mutex_, deadline)) {
-      if (const auto found = values_.find(key); found != values_.end()) return found->second;
-      return KeyNotInTime(key, timeout);
-    }
-  }
+  std::unique_lock lock(mutex_);
+  auto found = values_.end();
+  const auto there = [&] { return (found = values_.find(key)) != values_.end(); };
+  if (!changed_.wait_for(lock, absl::ToChronoMicroseconds(timeout), there)) return KeyNotInTime(key, timeout);
+  return found->second;
 }
 
 absl::StatusOr<std::string> MemoryStore::TryGet(absl::string_view key) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = values_.find(key);
   if (found == values_.end()) return KeyNotFound(key);
   return found->second;

@@ -2,11 +2,11 @@
 // the table behind TcpServer. Thread-safe.
 #pragma once
 
+#include <condition_variable>
 #include <map>
+#include <mutex>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/key_value_store.h"
 
 namespace shoal {
@@ -18,9 +18,9 @@ class MemoryStore : public KeyValueStore {
   absl::StatusOr<std::string> TryGet(absl::string_view key) override;
 
  private:
-  absl::Mutex mutex_;
-  absl::CondVar changed_;
-  std::map<std::string, std::string, std::less<>> values_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::string, std::less<>> values_;  // guarded by mutex_
 };
 
 // The errors that every store gives, so that they read alike.

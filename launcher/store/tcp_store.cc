@@ -63,7 +63,7 @@ absl::StatusOr<std::string> TcpStore::Call(StoreOp op, absl::string_view key, ab
                                            absl::Duration timeout) {
   Socket socket;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
       socket = std::move(idle_.back());
       idle_.pop_back();
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> TcpStore::Call(StoreOp op, absl::string_view key, ab
     return absl::UnavailableError(
         absl::StrCat("the job's store at process 0 is gone: ", reply.status().message()));
   }
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(socket));
   return DecodeReply(*reply);
 }

@@ -5,12 +5,11 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/key_value_store.h"
 #include "launcher/store/socket.h"
 #include "launcher/store/store_wire.h"
@@ -47,8 +46,8 @@ class TcpStore : public KeyValueStore {
 
   const std::string address_;
   const std::string job_;
-  absl::Mutex mutex_;
-  std::vector<Socket> idle_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::vector<Socket> idle_;  // guarded by mutex_
 };
 
 }  // namespace shoal

@@ -6,11 +6,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "launcher/store/socket.h"
 #include "launcher/store/tcp_server.h"
@@ -37,18 +38,20 @@ Topology ThreeHosts(int self) {
 class Told {
  public:
   void operator()(ProcessId process, const absl::Status& why) {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     absl::StrAppend(&text_, process.value(), ": ", why.ToString(), "\n");
+    changed_.notify_all();
   }
   std::string WaitFor(absl::string_view text, absl::Duration timeout) {
-    absl::MutexLock lock(&mutex_);
-    const auto there = [&] { return text_.find(std::string(text)) != std::string::npos; };
-    mutex_.AwaitWithTimeout(absl::Condition(&there), timeout);
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, absl::ToChronoMicroseconds(timeout),
+                      [&] { return text_.find(std::string(text)) != std::string::npos; });
     return text_;
   }
 
  private:
-  absl::Mutex mutex_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
   std::string text_;
 };
 

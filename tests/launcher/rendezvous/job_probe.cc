@@ -5,11 +5,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/synchronization/notification.h"
 #include "launcher/rendezvous/job.h"
 
 int main(int argc, char** argv) {
@@ -25,11 +25,11 @@ int main(int argc, char** argv) {
   }
   const Topology& topology = (*job)->topology();
   std::string death;
-  absl::Notification told;
+  std::promise<void> told;
   (*job)->WatchHealth([&](ProcessId process, const absl::Status& why) {
     if (!death.empty()) return;
     death = why.ToString();
-    told.Notify();
+    told.set_value();
   });
   (void)(*job)->store()->Set(absl::StrCat("watching/", topology.self.value()), "");
   for (int p = 0; p < topology.process_count(); ++p) {
@@ -38,11 +38,12 @@ int main(int argc, char** argv) {
   std::printf("READY\n");
   std::fflush(stdout);
   if (topology.self.value() == victim) raise(SIGKILL);
-  told.WaitForNotificationWithTimeout(absl::Seconds(seconds));
+  const bool died =
+      told.get_future().wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready;
   const std::string hosts = absl::StrJoin(
       topology.processes, ",",
       [](std::string* out, const ProcessInfo& process) { absl::StrAppend(out, process.host.value()); });
   std::printf("TOLD {\"process\": %d, \"value\": {\"hosts\": [%s], \"death\": \"%s\"}}\n",
-              topology.self.value(), hosts.c_str(), told.HasBeenNotified() ? death.c_str() : "");
+              topology.self.value(), hosts.c_str(), died ? death.c_str() : "");
   return 0;
 }

@@ -7,10 +7,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "launcher/store/file_store.h"
 #include "launcher/store/socket.h"
@@ -96,15 +96,15 @@ TEST_P(JobTest, AllJoinAndShareAStore) {
 // Watches until process 1 is found dead or `wait` is over; then the failures so far.
 std::string WatchFor(Job& job, absl::Duration wait) {
   std::string failures;
-  absl::Notification told;
+  std::promise<void> told;
   job.WatchHealth([&](ProcessId process, const absl::Status& why) {
     absl::StrAppend(&failures, process.value(), ": ", why.ToString());
-    if (!told.HasBeenNotified()) told.Notify();
+    told.set_value();
   });
   (void)job.store()->Set(absl::StrCat("watching/", job.topology().self.value()), "");
-  told.WaitForNotificationWithTimeout(wait);
+  const bool died = told.get_future().wait_for(absl::ToChronoMicroseconds(wait)) == std::future_status::ready;
   job.WatchHealth(nullptr);
-  return told.HasBeenNotified() ? failures : "nobody died";
+  return died ? failures : "nobody died";
 }
 
 TEST_P(JobTest, DeathIsToldToAllWithinTwoSeconds) {
