@@ -51,13 +51,20 @@ fetch_pjrt_headers() {
   tar -xzf build/$name.tar.gz -C build
 }
 
-# One build directory for the wheel and the tests: pip configures and builds it first, the tests add their binaries.
+# One build directory for the wheel and the tests, so that nothing is compiled twice. cmake builds, where its progress is
+# seen; pip then only packs what is there.
 build_plugin() {
   say "building Shoal"
-  cmake --preset release >/dev/null
-  cmake --build $BUILD "$@"
+  [ -f $BUILD/build.ninja ] || cmake --preset release >/dev/null
+  cmake --build $BUILD --target shoal_wheel
+  local stamp=.venv/shoal.installed
+  if [ -f $stamp ] && [ -z "$(find $BUILD/plugin/api $BUILD/collectives/transport plugin/python pyproject.toml \
+    -name '*.so' -newer $stamp -o -name '*.py' -newer $stamp -o -name '*.toml' -newer $stamp)" ]; then
+    return 0
+  fi
   say "installing the plugin into .venv"
-  $PYTHON -m pip install -q --no-build-isolation --no-deps .
+  $PYTHON -m pip install -q --no-build-isolation --no-deps --force-reinstall .
+  touch $stamp
 }
 
 set_up() {

@@ -6,6 +6,8 @@ set -euo pipefail
 
 set_up
 build_plugin
+say "building the tests"
+cmake --build $BUILD
 
 results=$PWD/$BUILD/results
 rm -rf $results
