@@ -160,25 +160,73 @@ constexpr int64_t kShortRow = 4;
 
 }  // namespace
 
-LoopSpace ChooseLoops(const KernelView& view, const Shape& shape) {
-  CutFinder finder(view);
-  Cuts cuts;
-  for (const KernelRoot& root : view.roots) {
-    const Cuts& found = finder.Of(*root.op);
-    cuts.insert(found.begin(), found.end());
-  }
+// Splits `total` elements at those of `cuts` that divide one another.
+static LoopSpace SplitAt(const Cuts& cuts, int64_t total) {
   LoopSpace space;
-  int64_t outer = shape.ElementCount();
-  if (outer == 0) return space;
+  int64_t outer = total;
   for (int64_t cut : cuts) {
     if (cut <= 1 || cut >= outer || outer % cut != 0) continue;
-    if (cut < kShortRow) break;
     space.strides.push_back(cut);
     space.extents.push_back(outer / cut);
     outer = cut;
   }
   space.strides.push_back(1);
   space.extents.push_back(outer);
+  return space;
+}
+
+LoopSpace ChooseLoops(const KernelView& view, const Shape& shape) {
+  if (shape.ElementCount() == 0) return {};
+  CutFinder finder(view);
+  Cuts cuts;
+  for (const KernelRoot& root : view.roots) {
+    const Cuts& found = finder.Of(*root.op);
+    cuts.insert(found.begin(), found.end());
+  }
+  while (!cuts.empty() && *cuts.rbegin() < kShortRow) cuts.erase(std::prev(cuts.end()));
+  return SplitAt(cuts, shape.ElementCount());
+}
+
+ReduceSpace ChooseReduceLoops(const KernelView& view, absl::Span<const Instruction* const> heroes) {
+  const Instruction& first = *heroes[0];
+  const Shape& shape = first.operand(0)->shape();
+  auto is_reduced = [&](int64_t d) {
+    return std::find(first.dimensions().begin(), first.dimensions().end(), d) != first.dimensions().end();
+  };
+  // The borders between kept and reduced dimensions have to be cuts; others only where they divide those.
+  Cuts borders, wishes;
+  DimVector strides = RowMajorStrides(shape.dims());
+  int64_t previous = -1;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.dim(d) == 1) continue;
+    if (previous >= 0 && is_reduced(previous) != is_reduced(d)) borders.insert(strides[previous]);
+    previous = d;
+  }
+  CutFinder finder(view);
+  for (const Instruction* hero : heroes) {
+    for (int64_t k = 0; k < hero->operand_count() / 2; ++k) {
+      const Cuts& found = finder.Of(*hero->operand(k));
+      wishes.insert(found.begin(), found.end());
+    }
+  }
+  for (int64_t wish : wishes) {
+    bool divides = true;
+    for (int64_t border : borders) divides &= wish > border ? wish % border == 0 : border % wish == 0;
+    if (divides) borders.insert(wish);
+  }
+  ReduceSpace space;
+  static_cast<LoopSpace&>(space) = SplitAt(borders, shape.ElementCount());
+  for (size_t k = 0; k < space.extents.size(); ++k) {
+    // A digit belongs to the dimension that its highest value moves.
+    bool reduced = false;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      bool inside = strides[d] <= space.strides[k] && space.strides[k] < strides[d] * shape.dim(d);
+      if (inside && shape.dim(d) > 1) reduced = is_reduced(d);
+    }
+    space.reduced.push_back(reduced);
+  }
+  // One element in all: a reduction of one element.
+  if (shape.ElementCount() == 1) space.reduced.assign(space.extents.size(), true);
   return space;
 }
 

@@ -88,4 +88,10 @@ struct LoopSpace {
 };
 LoopSpace ChooseLoops(const KernelView& view, const Shape& shape);
 
+// The same for the operand of reductions that agree in what they reduce: each digit is kept or reduced as a whole.
+struct ReduceSpace : LoopSpace {
+  std::vector<bool> reduced;
+};
+ReduceSpace ChooseReduceLoops(const KernelView& view, absl::Span<const Instruction* const> heroes);
+
 }  // namespace shoal

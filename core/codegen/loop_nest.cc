@@ -16,10 +16,12 @@ constexpr int64_t kMaskedOnly = 4;
 
 }  // namespace
 
-LoopNest::LoopNest(LoopSpace space, const KernelView& view, double cost) : space_(std::move(space)) {
+LoopNest::LoopNest(LoopSpace space, const KernelView& view, double cost)
+    : LoopNest(space, space.extents.empty() ? 1 : ChooseWidth(view, space.extents.back()), cost) {}
+
+LoopNest::LoopNest(LoopSpace space, int width, double cost) : space_(std::move(space)), width_(width) {
   if (space_.extents.empty()) return;
   int64_t row = space_.extents.back();
-  width_ = ChooseWidth(view, row);
   int64_t suffix = space_.strides.empty() ? 1 : Product(space_.extents);
   units_ = 1;
   while (prefix_ + 1 < space_.extents.size() && static_cast<double>(suffix) * cost > kUnitNs) {

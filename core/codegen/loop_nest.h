@@ -16,6 +16,9 @@ class LoopNest {
 
   int width() const { return width_; }
   int64_t units() const { return units_; }
+  // Lanes are chosen by the caller.
+  LoopNest(LoopSpace space, int width, double cost);
+
   // Fills in units, grain and cost for `elements` elements.
   void Describe(int64_t elements, double cost, KernelPhase& phase) const;
 

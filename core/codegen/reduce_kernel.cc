@@ -1,28 +1,539 @@
-#include "core/codegen/kernel_view.h"
+// EmitReduceKernel: reductions as the point of a kernel, with whatever elementwise work stands before and after them.
+//
+// If the innermost digit is reduced ("row"), lanes run along it in several independent accumulators, which are combined at
+// the end. If it is kept ("column"), lanes run over neighbouring results, a tile of several vectors at a time, and the
+// reduced digits are loops around them. A long reduction is cut into chunks of fixed size: they bound the error of
+// float sums, and they are units, so that few results still keep all cores busy. Their partial results go to scratch, and
+// a second phase combines them in order: the bits depend on the shape alone.
+#include <algorithm>
+
+#include "core/base/status.h"
+#include "core/codegen/loop_nest.h"
+#include "core/codegen/monoid.h"
+
 namespace shoal {
-std::vector<const Instruction*> HeroReduces(const KernelView& view) { return {}; }
+namespace {
+
+constexpr int64_t kRowVectors = 4;       // independent accumulators of a row: an add takes 4 cycles, two start in each
+constexpr int64_t kColumnVectors = 4;    // vectors of results in a tile
+constexpr int64_t kRowBlock = 256;       // steps of kRowVectors vectors until the accumulators are emptied
+constexpr int64_t kColumnChunk = 2048;   // elements that one accumulator lane of a column takes in
+constexpr double kWorthSplitNs = 40000;  // less work than this stays one chunk for the sake of parallelism
+
+// One result of one hero.
+struct Accumulator {
+  const Instruction* hero;
+  int64_t result;
+  ElementType type;
+  std::optional<Opcode> monoid;
+  int64_t scratch_offset = 0;  // of its partial results
+};
+
+// Partial sums of narrow floats are kept as f32.
+ElementType PartialType(ElementType type) { return IsNarrowFloat(type) ? ElementType::kF32 : type; }
+
+class ReduceEmitter {
+ public:
+  ReduceEmitter(const KernelView& view, const std::string& name, IrModule& ir)
+      : view_(view), name_(name), ir_(ir), heroes_(HeroReduces(view)), space_(ChooseReduceLoops(view, heroes_)) {
+    for (const Instruction* hero : heroes_) {
+      for (int64_t k = 0; k < hero->operand_count() / 2; ++k) {
+        std::optional<Opcode> monoid;
+        if (hero->operand_count() == 2) monoid = MonoidOf(*hero->called(0));
+        accumulators_.push_back({hero, k, hero->operand(k)->shape().element_type(), monoid});
+      }
+    }
+    Plan();
+  }
+
+  absl::StatusOr<Kernel> Emit() {
+    Kernel kernel;
+    SHOAL_RETURN_IF_ERROR(EmitMain(kernel));
+    if (chunks_ > 1) {
+      kernel.scratch_bytes = scratch_bytes_;
+      SHOAL_RETURN_IF_ERROR(EmitCombine(kernel));
+    }
+    return kernel;
+  }
+
+ private:
+  bool is_row() const { return space_.reduced.back(); }
+
+  void Plan() {
+    cost_ = KernelCostPerElement(view_) / 2;
+    for (size_t k = 0; k < space_.extents.size(); ++k) {
+      (space_.reduced[k] ? reduced_total_ : outputs_) *= space_.extents[k];
+    }
+    // The cost of the heroes themselves counts every reduced element; per element it is that over their number.
+    cost_ = std::max(0.05, cost_ / static_cast<double>(std::max<int64_t>(1, reduced_total_)));
+    int64_t last = space_.extents.back();
+    width_ = ChooseWidth(view_, last);
+    vectors_ = is_row() ? (last >= 2 * kRowVectors * width_ ? kRowVectors : 1)
+                        : std::min<int64_t>(kColumnVectors, (last + width_ - 1) / width_);
+    tile_ = width_ * vectors_;
+    tiles_ = is_row() ? 1 : (last + tile_ - 1) / tile_;
+    ChooseChunks();
+    int64_t offset = 0;
+    for (Accumulator& a : accumulators_) {
+      a.scratch_offset = offset;
+      offset += (chunks_ * outputs_ * ByteWidth(PartialType(a.type)) + 63) / 64 * 64;
+    }
+    scratch_bytes_ = offset;
+  }
+
+  void ChooseChunks() {
+    // The longest reduced digit is the one to cut.
+    for (size_t k = 0; k < space_.extents.size(); ++k) {
+      if (!space_.reduced[k]) continue;
+      if (chunked_digit_ < 0 || space_.extents[k] > space_.extents[chunked_digit_]) chunked_digit_ = static_cast<int>(k);
+    }
+    int64_t extent = space_.extents[chunked_digit_];
+    chunk_ = extent;
+    int64_t units = is_row() ? outputs_ : outputs_ / space_.extents.back() * tiles_;
+    double work = cost_ * static_cast<double>(outputs_) * static_cast<double>(reduced_total_);
+    bool row_digit = is_row() && chunked_digit_ + 1 == static_cast<int>(space_.extents.size());
+    int64_t rest = reduced_total_ / extent;
+    if (row_digit) {
+      // Long rows are emptied into a second accumulator anyway: chunks are for parallelism alone.
+      int64_t step = tile_ * kRowBlock;
+      if (units < 64 && work > kWorthSplitNs && extent >= 2 * step) chunk_ = step;
+      while (extent / chunk_ > 4096) chunk_ *= 2;
+    } else {
+      bool inaccurate = reduced_total_ > 2 * kColumnChunk;
+      bool idle = units < 64 && work > kWorthSplitNs;
+      if (inaccurate) chunk_ = std::max<int64_t>(1, kColumnChunk / rest);
+      if (idle) chunk_ = std::min(chunk_, std::max<int64_t>(1, (extent + 63) / 64));
+      while (extent / chunk_ * outputs_ > (int64_t{1} << 22) && chunk_ < extent) chunk_ *= 2;
+    }
+    chunks_ = (extent + chunk_ - 1) / chunk_;
+  }
+
+  // ---- combining ----
+
+  absl::StatusOr<std::vector<Element>> Initial(ElementEmitter& e) {
+    std::vector<Element> values;
+    for (const Accumulator& a : accumulators_) {
+      Element value;
+      if (a.monoid.has_value()) {
+        value = IdentityOf(e.lanes(), *a.monoid, a.type);
+      } else {  // HLO lets an initial value go in any number of times
+        SHOAL_ASSIGN_OR_RETURN(value, e.Emit(*a.hero->operand(a.hero->operand_count() / 2 + a.result), {}));
+      }
+      values.push_back(e.lanes().Splat(value));
+    }
+    return values;
+  }
+
+  absl::StatusOr<std::vector<Element>> Combine(ElementEmitter& e, absl::Span<const Element> x,
+                                               absl::Span<const Element> y) {
+    std::vector<Element> results;
+    for (size_t i = 0; i < accumulators_.size();) {
+      const Accumulator& a = accumulators_[i];
+      if (a.monoid.has_value()) {
+        SHOAL_ASSIGN_OR_RETURN(Element r, CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, x[i], y[i]));
+        results.push_back(e.lanes().Splat(r));
+        ++i;
+        continue;
+      }
+      size_t n = static_cast<size_t>(a.hero->operand_count() / 2);
+      std::vector<Element> arguments(x.begin() + i, x.begin() + i + n);
+      arguments.insert(arguments.end(), y.begin() + i, y.begin() + i + n);
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> r, e.EmitRegion(*a.hero->called(0), arguments));
+      for (Element& element : r) results.push_back(e.lanes().Splat(element));
+      i += n;
+    }
+    return results;
+  }
+
+  // current op the operands' elements at `at`, in the lanes of `mask`.
+  absl::StatusOr<std::vector<Element>> Step(ElementEmitter& e, const Digits& at, llvm::Value* mask,
+                                            absl::Span<const Element> current) {
+    std::vector<Element> x;
+    for (const Accumulator& a : accumulators_) {
+      SHOAL_ASSIGN_OR_RETURN(Element value, e.EmitMasked(*a.hero->operand(a.result), at, mask));
+      x.push_back(e.lanes().Splat(value));
+    }
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Combine(e, current, x));
+    if (mask != nullptr) {
+      for (size_t i = 0; i < next.size(); ++i) next[i] = e.lanes().Select(mask, next[i], current[i]);
+    }
+    return next;
+  }
+
+  // All lanes into lane 0.
+  absl::StatusOr<std::vector<Element>> AcrossLanes(ElementEmitter& e, std::vector<Element> values) {
+    auto& b = e.b();
+    for (int half = width_ / 2; half >= 1; half /= 2) {
+      llvm::SmallVector<int, 64> rotate;
+      for (int lane = 0; lane < width_; ++lane) rotate.push_back((lane + half) % width_);
+      std::vector<Element> other;
+      for (const Element& v : values) {
+        other.push_back({b.CreateShuffleVector(v.re, rotate), v.im ? b.CreateShuffleVector(v.im, rotate) : nullptr});
+      }
+      SHOAL_ASSIGN_OR_RETURN(values, Combine(e, values, other));
+    }
+    for (Element& v : values) v = e.lanes().Lane(v, 0);
+    return values;
+  }
+
+  // ---- the main phase ----
+
+  absl::Status EmitMain(Kernel& kernel) {
+    KernelFunctionEmitter f(ir_, name_, width_);
+    f.BindLeaves(view_);
+    KernelPhase phase;
+    phase.function = name_;
+    int64_t kept_units = is_row() ? outputs_ : outputs_ / space_.extents.back() * tiles_;
+    phase.units = kept_units * chunks_;
+    phase.cost_ns = cost_ * static_cast<double>(outputs_) * static_cast<double>(reduced_total_) + 1;
+    phase.grain = std::max<int64_t>(
+        1, static_cast<int64_t>(20000.0 * static_cast<double>(phase.units) / phase.cost_ns));
+    SHOAL_RETURN_IF_ERROR(
+        EmitLoop(f.lanes(), f.begin(), f.end(), 1, [&](llvm::Value* unit) { return EmitUnit(f, unit); }));
+    f.Finish();
+    kernel.phases.push_back(std::move(phase));
+    return absl::OkStatus();
+  }
+
+  absl::Status EmitUnit(KernelFunctionEmitter& f, llvm::Value* unit) {
+    ElementEmitter& e = f.elements();
+    ElementEmitter::Scope scope(e);
+    IndexBuilder& index = e.index();
+    Index rest = index.Uniform(unit);
+    llvm::Value* chunk = index.Rem(rest, chunks_).base;
+    rest = index.Div(rest, chunks_);
+    llvm::Value* tile = nullptr;
+    if (!is_row()) {
+      tile = index.Rem(rest, tiles_).base;
+      rest = index.Div(rest, tiles_);
+    }
+    Digits at(space_.extents.size());
+    for (size_t k = 0; k < at.size(); ++k) at[k] = {Index{}, space_.strides[k], space_.extents[k]};
+    for (size_t k = at.size() - (is_row() ? 0 : 1); k-- > 0;) {
+      if (space_.reduced[k]) continue;
+      at[k].index = index.Rem(rest, space_.extents[k]);
+      rest = index.Div(rest, space_.extents[k]);
+    }
+    if (is_row()) return EmitRowUnit(f, at, chunk);
+    // The last tile may be short: it runs under masks.
+    int64_t columns = space_.extents.back();
+    if (columns % tile_ == 0) return EmitColumnUnit(f, at, chunk, tile, false);
+    if (tiles_ == 1) return EmitColumnUnit(f, at, chunk, tile, true);
+    llvm::Value* is_last = f.lanes().b.CreateICmpEQ(tile, f.lanes().I64(tiles_ - 1));
+    SHOAL_RETURN_IF_ERROR(EmitIf(f.lanes(), f.lanes().b.CreateNot(is_last),
+                                 [&] { return EmitColumnUnit(f, at, chunk, tile, false); }));
+    return EmitIf(f.lanes(), is_last, [&] { return EmitColumnUnit(f, at, chunk, tile, true); });
+  }
+
+  // Runs `body` in loops over the reduced digits before `last`, from digit `k` on.
+  absl::StatusOr<Carried> OverReduced(KernelFunctionEmitter& f, Digits& at, size_t k, size_t last, llvm::Value* chunk,
+                                      Carried initial,
+                                      absl::FunctionRef<absl::StatusOr<Carried>(const Carried&)> body) {
+    while (k < last && !space_.reduced[k]) ++k;
+    if (k == last) return body(initial);
+    auto [begin, end] = Range(f, k, chunk);
+    return EmitLoopCarrying(f.lanes(), begin, end, 1, std::move(initial), [&](llvm::Value* i, const Carried& current) {
+      at[k].index = f.elements().index().Uniform(i);
+      return OverReduced(f, at, k + 1, last, chunk, current, body);
+    });
+  }
+
+  // What of digit k this chunk covers.
+  std::pair<llvm::Value*, llvm::Value*> Range(KernelFunctionEmitter& f, size_t k, llvm::Value* chunk) {
+    LaneBuilder& lanes = f.lanes();
+    llvm::Value* extent = lanes.I64(space_.extents[k]);
+    if (chunks_ == 1 || static_cast<int>(k) != chunked_digit_) return {lanes.I64(0), extent};
+    llvm::Value* begin = lanes.b.CreateMul(chunk, lanes.I64(chunk_));
+    llvm::Value* end = lanes.b.CreateAdd(begin, lanes.I64(chunk_));
+    return {begin, lanes.Intrinsic(llvm::Intrinsic::smin, end, extent)};
+  }
+
+  Digits RowAt(const Digits& at, llvm::Value* i) {
+    Digits result = at;
+    result.back().index = {i, width_ == 1 ? 0 : 1, nullptr, width_};
+    return result;
+  }
+
+  absl::Status EmitRowUnit(KernelFunctionEmitter& f, Digits& at, llvm::Value* chunk) {
+    ElementEmitter& e = f.elements();
+    LaneBuilder& lanes = f.lanes();
+    size_t last = at.size() - 1;
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, Initial(e));
+    auto whole_row = [&](const Carried& current) -> absl::StatusOr<Carried> {
+      auto [begin, end] = Range(f, last, chunk);
+      llvm::Value* row_end = end;
+      return EmitLoopCarrying(lanes, begin, row_end, tile_ * kRowBlock, current,
+                              [&](llvm::Value* block, const Carried& total) -> absl::StatusOr<Carried> {
+                                ElementEmitter::Scope scope(e);
+                                SHOAL_ASSIGN_OR_RETURN(std::vector<Element> sum,
+                                                       RowBlock(f, at, block, row_end, identity));
+                                SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
+                                                       Combine(e, Unflatten(total, identity), sum));
+                                return Flatten(next);
+                              });
+    };
+    SHOAL_ASSIGN_OR_RETURN(Carried total, OverReduced(f, at, 0, last, chunk, Flatten(identity), whole_row));
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> values, AcrossLanes(e, Unflatten(total, identity)));
+    lanes.set_width(1);
+    absl::Status status = Deliver(f, KeptDigits(at), chunk, nullptr, values);
+    lanes.set_width(width_);
+    return status;
+  }
+
+  // At most kRowBlock steps from `begin` on: kRowVectors at once, then one at a time, then what is left under a mask.
+  absl::StatusOr<std::vector<Element>> RowBlock(KernelFunctionEmitter& f, const Digits& at, llvm::Value* begin,
+                                                llvm::Value* row_end, absl::Span<const Element> identity) {
+    ElementEmitter& e = f.elements();
+    LaneBuilder& lanes = f.lanes();
+    auto& b = lanes.b;
+    llvm::Value* end = b.CreateAdd(begin, lanes.I64(tile_ * kRowBlock));
+    end = lanes.Intrinsic(llvm::Intrinsic::smin, end, row_end);
+    llvm::Value* length = b.CreateSub(end, begin);
+    llvm::Value* tiles_end = b.CreateAdd(begin, b.CreateMul(b.CreateUDiv(length, lanes.I64(tile_)), lanes.I64(tile_)));
+    llvm::Value* vectors_end =
+        b.CreateAdd(begin, b.CreateMul(b.CreateUDiv(length, lanes.I64(width_)), lanes.I64(width_)));
+    Carried several;
+    std::vector<Element> like;
+    for (int64_t v = 0; v < vectors_; ++v) like.insert(like.end(), identity.begin(), identity.end());
+    several = Flatten(like);
+    size_t n = identity.size();
+    auto tile_step = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
+      ElementEmitter::Scope scope(e);
+      std::vector<Element> sums = Unflatten(current, like), next;
+      for (int64_t v = 0; v < vectors_; ++v) {
+        llvm::Value* position = b.CreateAdd(i, lanes.I64(v * width_));
+        SHOAL_ASSIGN_OR_RETURN(
+            std::vector<Element> one,
+            Step(e, RowAt(at, position), nullptr, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
+        next.insert(next.end(), one.begin(), one.end());
+      }
+      return Flatten(next);
+    };
+    SHOAL_ASSIGN_OR_RETURN(several, EmitLoopCarrying(lanes, begin, tiles_end, tile_, several, tile_step));
+    std::vector<Element> sums = Unflatten(several, like);
+    std::vector<Element> sum(sums.begin(), sums.begin() + static_cast<int64_t>(n));
+    for (int64_t v = 1; v < vectors_; ++v) {
+      SHOAL_ASSIGN_OR_RETURN(sum, Combine(e, sum, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
+    }
+    auto vector_step = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
+      ElementEmitter::Scope scope(e);
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Step(e, RowAt(at, i), nullptr, Unflatten(current, identity)));
+      return Flatten(next);
+    };
+    if (vectors_ > 1 && space_.extents.back() % tile_ != 0) {
+      SHOAL_ASSIGN_OR_RETURN(Carried rest,
+                             EmitLoopCarrying(lanes, tiles_end, vectors_end, width_, Flatten(sum), vector_step));
+      sum = Unflatten(rest, identity);
+    }
+    if (space_.extents.back() % width_ == 0) return sum;
+    auto masked_step = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
+      ElementEmitter::Scope scope(e);
+      llvm::Value* numbers = b.CreateAdd(lanes.Splat(i), lanes.LaneNumbers(lanes.i64()));
+      llvm::Value* mask = b.CreateICmpSLT(numbers, lanes.Splat(end));
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Step(e, RowAt(at, i), mask, Unflatten(current, identity)));
+      return Flatten(next);
+    };
+    SHOAL_ASSIGN_OR_RETURN(Carried rest, EmitLoopCarrying(lanes, vectors_end, end, width_, Flatten(sum), masked_step));
+    return Unflatten(rest, identity);
+  }
+
+  absl::Status EmitColumnUnit(KernelFunctionEmitter& f, Digits at, llvm::Value* chunk, llvm::Value* tile, bool masked) {
+    ElementEmitter& e = f.elements();
+    LaneBuilder& lanes = f.lanes();
+    auto& b = lanes.b;
+    ElementEmitter::Scope outer_scope(e);
+    size_t last = at.size() - 1;
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, Initial(e));
+    std::vector<Element> like;
+    std::vector<llvm::Value*> columns, masks;
+    for (int64_t v = 0; v < vectors_; ++v) {
+      like.insert(like.end(), identity.begin(), identity.end());
+      llvm::Value* column = b.CreateAdd(b.CreateMul(tile, lanes.I64(tile_)), lanes.I64(v * width_));
+      columns.push_back(column);
+      llvm::Value* numbers = b.CreateAdd(lanes.Splat(column), lanes.LaneNumbers(lanes.i64()));
+      masks.push_back(masked ? b.CreateICmpSLT(numbers, lanes.Splat(lanes.I64(space_.extents.back()))) : nullptr);
+    }
+    size_t n = identity.size();
+    auto body = [&](const Carried& current) -> absl::StatusOr<Carried> {
+      ElementEmitter::Scope scope(e);
+      std::vector<Element> sums = Unflatten(current, like), next;
+      for (size_t v = 0; v < columns.size(); ++v) {
+        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> one, Step(e, RowAt(at, columns[v]), masks[v],
+                                                              absl::MakeSpan(sums).subspan(v * n, n)));
+        next.insert(next.end(), one.begin(), one.end());
+      }
+      return Flatten(next);
+    };
+    SHOAL_ASSIGN_OR_RETURN(Carried total, OverReduced(f, at, 0, last, chunk, Flatten(like), body));
+    std::vector<Element> sums = Unflatten(total, like);
+    for (size_t v = 0; v < columns.size(); ++v) {
+      std::vector<Element> values(sums.begin() + static_cast<int64_t>(v * n),
+                                  sums.begin() + static_cast<int64_t>((v + 1) * n));
+      SHOAL_RETURN_IF_ERROR(Deliver(f, KeptDigits(RowAt(at, columns[v])), chunk, masks[v], values));
+    }
+    return absl::OkStatus();
+  }
+
+  // Positions among the results: the kept digits, close together.
+  Digits KeptDigits(const Digits& at) {
+    Digits kept;
+    int64_t stride = 1;
+    for (size_t k = at.size(); k-- > 0;) {
+      if (space_.reduced[k] || at[k].extent == 1) continue;
+      kept.push_back({at[k].index, stride, at[k].extent});
+      stride *= at[k].extent;
+    }
+    SortByStride(kept);
+    return kept;
+  }
+
+  // ---- what happens with results ----
+
+  absl::Status Deliver(KernelFunctionEmitter& f, const Digits& out, llvm::Value* chunk, llvm::Value* mask,
+                       std::vector<Element> values) {
+    if (chunks_ == 1) return Finish(f, out, mask, std::move(values));
+    Digits in_scratch = out;
+    in_scratch.push_back({f.elements().index().Uniform(chunk), outputs_, chunks_});
+    for (size_t i = 0; i < values.size(); ++i) {
+      StoreAt(f.lanes(), f.elements().index(), PartialType(accumulators_[i].type), values[i],
+              ScratchPointer(f, accumulators_[i]), in_scratch, mask);
+    }
+    return absl::OkStatus();
+  }
+
+  llvm::Value* ScratchPointer(KernelFunctionEmitter& f, const Accumulator& a) {
+    auto& b = f.lanes().b;
+    return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), f.Buffer(view_.scratch_buffer()),
+                                        static_cast<uint64_t>(a.scratch_offset));
+  }
+
+  // Applies the initial value, rounds, computes what stands after the reductions, and stores.
+  absl::Status Finish(KernelFunctionEmitter& f, const Digits& out, llvm::Value* mask, std::vector<Element> values) {
+    ElementEmitter& e = f.elements();
+    ElementEmitter::Scope scope(e);
+    absl::flat_hash_map<const Instruction*, std::vector<Element>> results;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Accumulator& a = accumulators_[i];
+      Element value = values[i];
+      if (a.monoid.has_value()) {
+        SHOAL_ASSIGN_OR_RETURN(Element initial, e.Emit(*a.hero->operand(1), {}));
+        SHOAL_ASSIGN_OR_RETURN(value, CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, initial, value));
+      }
+      results[a.hero].push_back(e.lanes().RoundTo(a.type, value));
+    }
+    e.set_mask(mask);
+    for (const auto& [hero, elements] : results) e.BindElement(hero, out, elements);
+    std::vector<Element> finished;
+    for (const KernelRoot& root : view_.roots) {
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> all, e.EmitTuple(*root.op, out));
+      finished.push_back(all[root.result]);
+    }
+    e.set_mask(nullptr);
+    for (size_t k = 0; k < view_.roots.size(); ++k) {
+      StoreAt(f.lanes(), e.index(), view_.roots[k].shape.element_type(), finished[k],
+              f.Buffer(view_.OutputBuffer(static_cast<int64_t>(k))), out, mask);
+    }
+    return absl::OkStatus();
+  }
+
+  // The second phase: partial results, chunk after chunk, lanes over neighbouring outputs.
+  absl::Status EmitCombine(Kernel& kernel) {
+    LoopSpace space{{outputs_}, {1}};
+    double cost = 0.1 * static_cast<double>(chunks_);
+    LoopNest nest(space, ChooseWidth(view_, outputs_), cost);
+    KernelPhase phase;
+    phase.function = name_ + ".combine";
+    nest.Describe(outputs_, cost, phase);
+    KernelFunctionEmitter f(ir_, phase.function, nest.width());
+    f.BindLeaves(view_);
+    ElementEmitter& e = f.elements();
+    auto body = [&](const Digits& at, llvm::Value* mask) -> absl::Status {
+      ElementEmitter::Scope scope(e);
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, Initial(e));
+      auto step = [&](llvm::Value* chunk, const Carried& current) -> absl::StatusOr<Carried> {
+        Digits in_scratch = at;
+        in_scratch.push_back({e.index().Uniform(chunk), outputs_, chunks_});
+        std::vector<Element> x;
+        e.set_mask(mask);
+        for (const Accumulator& a : accumulators_) {
+          Shape partials = Shape::Array(PartialType(a.type), {chunks_, outputs_});
+          x.push_back(e.lanes().Splat(e.Load(partials, ScratchPointer(f, a), in_scratch, /*is_input=*/false)));
+        }
+        e.set_mask(nullptr);
+        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Combine(e, Unflatten(current, identity), x));
+        return Flatten(next);
+      };
+      SHOAL_ASSIGN_OR_RETURN(Carried total, EmitLoopCarrying(e.lanes(), e.lanes().I64(0), e.lanes().I64(chunks_), 1,
+                                                             Flatten(identity), step));
+      return Finish(f, at, mask, Unflatten(total, identity));
+    };
+    SHOAL_RETURN_IF_ERROR(nest.Emit(f, body));
+    f.Finish();
+    kernel.phases.push_back(std::move(phase));
+    return absl::OkStatus();
+  }
+
+  const KernelView& view_;
+  const std::string& name_;
+  IrModule& ir_;
+  std::vector<const Instruction*> heroes_;
+  ReduceSpace space_;
+  std::vector<Accumulator> accumulators_;
+  int width_ = 1;
+  int64_t vectors_ = 1, tile_ = 1, tiles_ = 1;  // lanes in an accumulator, all accumulators; column tiles
+  int64_t outputs_ = 1, reduced_total_ = 1;
+  int chunked_digit_ = -1;
+  int64_t chunk_ = 1, chunks_ = 1;
+  int64_t scratch_bytes_ = 0;
+  double cost_ = 0.1;
+};
+
+bool AgreeInDims(const Instruction& a, const Instruction& b) {
+  return a.operand(0)->shape().dims() == b.operand(0)->shape().dims() && a.dimensions() == b.dimensions();
+}
+
+}  // namespace
+
+std::vector<const Instruction*> HeroReduces(const KernelView& view) {
+  std::vector<const Instruction*> heroes, stack;
+  absl::flat_hash_set<const Instruction*> seen;
+  for (const KernelRoot& root : view.roots) stack.push_back(root.op);
+  while (!stack.empty()) {
+    const Instruction* op = stack.back();
+    stack.pop_back();
+    if (!seen.insert(op).second || view.IsLeaf(op)) continue;
+    if (op->opcode() == Opcode::kReduce) {
+      heroes.push_back(op);
+      continue;
+    }
+    bool through = FamilyOf(op->opcode()) == OpFamily::kElementwise || op->opcode() == Opcode::kReshape ||
+                   op->opcode() == Opcode::kBitcast || op->opcode() == Opcode::kGetTupleElement;
+    if (!through || op->opcode() == Opcode::kBitcastConvert) continue;
+    for (const Instruction* operand : op->operands()) {
+      if (!operand->shape().IsScalar() || op->shape().ElementCount() == 1) stack.push_back(operand);
+    }
+  }
+  std::sort(heroes.begin(), heroes.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
+  for (const Instruction* hero : heroes) {
+    if (!AgreeInDims(*hero, *heroes[0])) return {};
+    if (hero->operand(0)->shape().ElementCount() == 0 || hero->operand(0)->shape().ElementCount() == 1) return {};
+    if (hero->dimensions().empty()) return {};
+    bool reduces_nothing = true;
+    for (int64_t d : hero->dimensions()) reduces_nothing &= hero->operand(0)->shape().dim(d) == 1;
+    if (reduces_nothing) return {};
+  }
+  return heroes;
+}
+
 absl::StatusOr<Kernel> EmitReduceKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return EmitLoopKernel(view, name, ir);
+  return ReduceEmitter(view, name, ir).Emit();
 }
-absl::StatusOr<Kernel> EmitUpdateKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return EmitLoopKernel(view, name, ir);
-}
-absl::StatusOr<Kernel> EmitScatterKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return NoEmitter(*view.op);
-}
-absl::StatusOr<Kernel> EmitRngKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return NoEmitter(*view.op);
-}
-absl::StatusOr<Kernel> EmitSortKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return NoEmitter(*view.op);
-}
-absl::StatusOr<Kernel> EmitDotKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return EmitLoopKernel(view, name, ir);
-}
-absl::StatusOr<Kernel> EmitConvolutionKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return EmitLoopKernel(view, name, ir);
-}
-absl::StatusOr<Kernel> EmitReduceWindowKernel(const KernelView& view, const std::string& name, IrModule& ir) {
-  return EmitLoopKernel(view, name, ir);
-}
+
+absl::StatusOr<Kernel> EmitUpdateKernel(const KernelView& view, const std::string& name, IrModule& ir) { return EmitLoopKernel(view, name, ir); }
+absl::StatusOr<Kernel> EmitScatterKernel(const KernelView& view, const std::string& name, IrModule& ir){ return NoEmitter(*view.op); }
+absl::StatusOr<Kernel> EmitRngKernel(const KernelView& view, const std::string& name, IrModule& ir){ return NoEmitter(*view.op); }
+absl::StatusOr<Kernel> EmitSortKernel(const KernelView& view, const std::string& name, IrModule& ir){ return NoEmitter(*view.op); }
+absl::StatusOr<Kernel> EmitDotKernel(const KernelView& view, const std::string& name, IrModule& ir){ return EmitLoopKernel(view, name, ir); }
+absl::StatusOr<Kernel> EmitConvolutionKernel(const KernelView& view, const std::string& name, IrModule& ir){ return EmitLoopKernel(view, name, ir); }
+absl::StatusOr<Kernel> EmitReduceWindowKernel(const KernelView& view, const std::string& name, IrModule& ir){ return EmitLoopKernel(view, name, ir); }
 }  // namespace shoal

@@ -211,7 +211,7 @@ def reduces():
         for dtype in [F32, F64, np.int32, BF16]:
             x = any_array(r, shape, dtype)
             rtol = {F32: 2e-6, F64: 1e-14, BF16: 2e-2}.get(dtype, 0)
-            atol = {F32: 2e-4, F64: 1e-12, BF16: 0.5}.get(dtype, 0)
+            atol = {F32: 2e-3, F64: 1e-11, BF16: 9}.get(dtype, 0)  # jaxlib adds up in order, in bf16 too
             yield Case(f"sum_{name}_{dtype_name(dtype)}", lambda x, a=axes: jnp.sum(x, a, dtype=x.dtype), (x,), rtol, atol)
         x = any_array(r, shape, F32)
         for op in ["max", "min", "prod"] if name != "none" else ["prod"]:
@@ -221,8 +221,8 @@ def reduces():
         if name in ("row", "column", "small_rows"):  # jaxlib's parallel reductions lose NaNs
             yield Case(f"max_nan_{name}", lambda x, a=axes: jnp.max(x, a), (np.where(r.random(shape) < 0.1, np.nan, x).astype(F32),))
         if len(axes) == 1 and name != "none":
-            yield Case(f"argmax_{name}", lambda x, a=axes[0]: jnp.argmax(x, a), (np.round(x),))
-            yield Case(f"argmin_{name}", lambda x, a=axes[0]: lax.argmin(x, a, np.int32), (x,))
+            yield Case(f"argmax_{name}", lambda x, a=axes[0]: lax.argmax(x, a, np.int64), (np.round(x),), fuses=False)
+            yield Case(f"argmin_{name}", lambda x, a=axes[0]: lax.argmin(x, a, np.int32), (x,), fuses=False)
     x = floats(r, (33, 77), F32)
     yield Case("mean", lambda x: jnp.mean(x, 1), (x,), 2e-6, 1e-5)
     yield Case("sum_exp", lambda x: jnp.sum(jnp.exp(x), 1), (x,), 2e-6)
