@@ -151,7 +151,12 @@ absl::StatusOr<Topology> Arrange(const std::vector<Introduction>& everyone, absl
 
 absl::StatusOr<Topology> Introduce(KeyValueStore& store, ProcessId self, const Introduction& mine,
                                    absl::Duration timeout) {
-  SHOAL_RETURN_IF_ERROR(store.Set(KeyOf(self.value()), Encode(mine)));
+  const absl::Status introduced = store.Set(KeyOf(self.value()), Encode(mine));
+  if (absl::IsAlreadyExists(introduced)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "process ", self.value(), " of the job has joined already: were two started with this number?"));
+  }
+  SHOAL_RETURN_IF_ERROR(introduced);
   absl::StatusOr<Topology> topology;
   if (self == ProcessId(0)) {
     topology = Lead(store, mine.process_count, timeout);

@@ -143,6 +143,7 @@ absl::StatusOr<std::unique_ptr<HostDirectory>> HostDirectory::Enter(absl::string
       SweepStale(root);
       SHOAL_ASSIGN_OR_RETURN(directory->lock_, TakePlace(directory->path_, self));
     }
+    directory->pid_ = getpid();
     if (directory->lock_ >= 0) return directory;
     // The processes of a job of the same name may still be ending.
     if (absl::Now() > deadline) {
@@ -158,7 +159,7 @@ absl::StatusOr<std::unique_ptr<HostDirectory>> HostDirectory::Enter(absl::string
 }
 
 HostDirectory::~HostDirectory() {
-  if (lock_ < 0) return;
+  if (lock_ < 0 || pid_ != getpid()) return;
   if (const int left = open(LeftFile(path_, self_).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600); left >= 0)
     close(left);
   const absl::StatusOr<RootLock> lock = RootLock::Take(root_, absl::Now() + absl::Seconds(1));

@@ -41,6 +41,7 @@ class HostDirectory {
   const std::string path_;
   const ProcessId self_;
   int lock_ = -1;  // our own file; its lock is what the others see
+  pid_t pid_ = 0;  // that entered: a child of a fork has this object, but is not the process
 };
 
 }  // namespace shoal

@@ -43,9 +43,7 @@ void TcpServer::Run() {
   while (true) {
     const absl::Time now = absl::Now();
     if (ending_ && end == absl::InfiniteFuture()) end = now + linger_;
-    const bool watched = std::any_of(connections_.begin(), connections_.end(),
-                                     [](const auto& connection) { return !connection->will_key.empty(); });
-    if (ending_ && (!watched || now >= end)) return;
+    if (ending_ && (connections_.empty() || now >= end)) return;
     WaitForEvents(std::min(end, NextDeadline(now)));
     AnswerWaiting(absl::Now());
     Bury(absl::Now());

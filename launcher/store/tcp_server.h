@@ -3,8 +3,8 @@
 //
 // One thread polls all connections; no request blocks it. A connection may leave a last will (kSetWhenLost):
 // once it is closed or silent for kSilence, that key is set, which is how the death of a process or of its
-// host is told. Destruction waits until the connections with a will are closed, at most `linger`, then cuts
-// the rest.
+// host is told. Destruction waits until all connections are closed, at most `linger`, then cuts the rest: the
+// others may have something to ask still when process 0 has nothing more to do.
 #pragma once
 
 #include <atomic>

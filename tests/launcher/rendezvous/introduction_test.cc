@@ -85,6 +85,16 @@ TEST(IntroductionTest, DifferentCountsAreNamedAtOnce) {
   }
 }
 
+TEST(IntroductionTest, SameNumberTwiceIsNamed) {
+  MemoryStore store;
+  std::thread first([&] { (void)Introduce(store, ProcessId(0), On("x", 1, 2), absl::Milliseconds(300)); });
+  while (!store.TryGet("process/0").ok()) std::this_thread::yield();
+  const auto second = Introduce(store, ProcessId(0), On("x", 1, 2), absl::Seconds(5));
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(second.status().message(), HasSubstr("process 0 of the job has joined already"));
+  first.join();
+}
+
 TEST(IntroductionTest, ProcessWithoutDevicesIsNamed) {
   EXPECT_THAT(Arrange({On("x", 1, 2), On("x", 0, 2)}, "job").status().message(),
               HasSubstr("process 1 has 0 devices"));

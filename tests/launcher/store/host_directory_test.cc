@@ -86,6 +86,21 @@ TEST(HostDirectoryTest, ChildOfADeadProcessDoesNotKeepItAlive) {
   WaitFor(*directory, 1, Presence::kDied);
 }
 
+TEST(HostDirectoryTest, ChildThatEndsDoesNotTakeItsParentAlong) {
+  const std::string job = JobOf("fork");
+  auto directory = *HostDirectory::Enter(job, ProcessId(1), absl::Seconds(5));
+  Forked child([&]() -> std::string {
+    directory.reset();
+    return "ended";
+  });
+  EXPECT_EQ(child.Result(), "ended");
+  Forked other([&]() -> std::string {
+    auto seen = HostDirectory::Enter(job, ProcessId(0), absl::Seconds(5));
+    return seen.ok() && (*seen)->Look(ProcessId(1)) == Presence::kPresent ? "present" : "gone";
+  });
+  EXPECT_EQ(other.Result(), "present");
+}
+
 TEST(HostDirectoryTest, LastOneRemovesIt) {
   auto directory = *HostDirectory::Enter(JobOf("last"), ProcessId(4), absl::Seconds(5));
   const std::string path = directory->path();

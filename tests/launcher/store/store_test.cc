@@ -212,7 +212,7 @@ TEST(TcpStoreTest, AddressesAreTriedInTurn) {
 }
 
 TEST(TcpStoreTest, ServerThatEndsFailsTheWaiting) {
-  auto server = *TcpServer::Start("job", 0);
+  auto server = *TcpServer::Start("job", 0, /*linger=*/absl::Milliseconds(100));
   const auto store =
       *TcpStore::Connect({absl::StrCat("127.0.0.1:", server->port())}, "job", absl::Seconds(5));
   absl::Status status;
