@@ -21,6 +21,8 @@ constexpr size_t kFailuresKept = 1024;
 // Passes without work before the progress thread sleeps. A pass over idle shared memory takes well under a
 // microsecond. With fewer cores than processes the peer that we wait for needs our core.
 constexpr int kSpinPasses = 200;
+// A few cores saturate the memory.
+constexpr int kMostHelpers = 7;
 // With a wire that must be polled: this long between looks, doubled up to the second while nothing comes.
 constexpr absl::Duration kPollPause = absl::Microseconds(10), kLongestPollPause = absl::Microseconds(500);
 
@@ -42,7 +44,9 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
   int here = 0;
   for (const ProcessInfo& process : topology_.processes)
     here += process.host == topology_.process(topology_.self).host;
-  spins_ = here < AvailableCores();
+  const int cores = AvailableCores();
+  spins_ = here < cores;
+  helpers_ = std::clamp(cores / here - 1, 0, kMostHelpers);
   thread_ = std::thread([this] { ProgressThread(); });
 }
 
@@ -208,7 +212,7 @@ void Engine::Idle(uint32_t ticket, bool busy, int* idle_passes) {
 
 void Engine::BeginRun(RunRequest request) {
   const CollectiveKey& key = request.announcement.key;
-  auto run = std::make_unique<Run>(std::move(request), &transport_);
+  auto run = std::make_unique<Run>(std::move(request), &transport_, helpers_);
   if (const absl::Status* known = KnownFailure(key.communicator, key.run)) {
     outcome_->ended.emplace_back(std::move(run), *known);
     return;

@@ -93,6 +93,7 @@ class Engine {
   const Handlers handlers_;
   Doorbell own_doorbell_;
   Doorbell* const doorbell_;
+  int helpers_ = 0;     // workers that may help a run: this process's share of the cores, less one
   bool spins_ = false;  // there are cores enough for every process of this host to wait awake
 
   std::mutex commands_mutex_;

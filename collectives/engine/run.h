@@ -40,7 +40,8 @@ struct RunRequest {
 
 class Run {
  public:
-  Run(RunRequest request, Transport* transport);
+  // At most `helpers` workers of the arena help with large data.
+  Run(RunRequest request, Transport* transport, int helpers);
   ~Run();
   Run(const Run&) = delete;
 
@@ -67,6 +68,7 @@ class Run {
 
   RunRequest request_;
   Transport* const transport_;
+  const int helpers_;
   const uint64_t collective_;
   const absl::Time start_ = absl::Now();
   std::vector<std::unique_ptr<Lane>> lanes_;

@@ -60,6 +60,12 @@ class Transport : private FrameSink {
   // Whether messages to `peer` up to `bytes` are copied out at once, so that their memory is free again.
   bool IsEager(ProcessId peer, int64_t bytes) const;
 
+  // Whether large messages of `peer` are read from its memory, and so can be read in pieces at no cost.
+  bool Pulls(ProcessId peer) const {
+    const Wire* wire = WireTo(peer);
+    return wire != nullptr && wire->CanPull(peer);
+  }
+
   void Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done);
   void Receive(ProcessId from, const MessageTag& tag, absl::Span<char> into, Completion* done);
   // `done` means that `view` can be read. Release it then.

@@ -15,11 +15,13 @@ struct Setup {
   std::vector<int> devices;
   WireKind wire;
   bool deterministic = false;
+  bool own_hosts = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Setup& setup) {
   for (int count : setup.devices) out << count << "_";
-  return out << NameOfWire(setup.wire) << (setup.deterministic ? "_deterministic" : "");
+  return out << NameOfWire(setup.wire) << (setup.deterministic ? "_deterministic" : "")
+             << (setup.own_hosts ? "_own_hosts" : "");
 }
 
 // Small whole numbers, which every type holds exactly, so that sums do not depend on their order.
@@ -105,7 +107,8 @@ class CollectivesTest : public testing::TestWithParam<Setup> {
     CollectiveOptions options;
     options.timeout = absl::Seconds(30);
     options.deterministic = GetParam().deterministic;
-    job_ = std::make_unique<Job>(GetParam().devices, GetParam().wire, options);
+    job_ = std::make_unique<Job>(GetParam().devices, GetParam().wire, options, InProcessHub::Faults(),
+                                 GetParam().own_hosts);
   }
 
   static CollectiveArray Array(ElementType type, int64_t elements, Blocks in, Blocks out) {
@@ -206,6 +209,16 @@ TEST_P(CollectivesTest, EveryKindGroupAndSize) {
         if (HasFatalFailure()) return;
       }
     }
+  }
+}
+
+// Beyond the size from which receives too are read in pieces.
+TEST_P(CollectivesTest, Large) {
+  for (CollectiveKind kind : kGroupKinds) {
+    CollectiveOp op{kind};
+    op.arrays = {ArrayFor(kind, ElementType::kU8, job_->partitions(), 1, (1 << 20) + 77)};
+    Check(op);
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -319,7 +332,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Setup{{2, 2}, WireKind::kInProcessPieces}, Setup{{1, 3, 2}, WireKind::kInProcess},
                     Setup{{1, 1, 1}, WireKind::kShm}, Setup{{2, 1, 2}, WireKind::kShm},
                     Setup{{1, 1, 1}, WireKind::kShmTwoCopies}, Setup{{2, 2}, WireKind::kShmTwoCopies},
-                    Setup{{2, 1, 1}, WireKind::kInProcess, true}, Setup{{1, 1, 1}, WireKind::kShm, true}),
+                    Setup{{2, 1, 1}, WireKind::kInProcess, true}, Setup{{1, 1, 1}, WireKind::kShm, true},
+                    Setup{{1, 1, 1, 1, 1}, WireKind::kInProcess, false, true},
+                    Setup{{1, 2, 1, 1, 1}, WireKind::kInProcessPieces, false, true}),
     [](const auto& info) {
       std::ostringstream name;
       name << info.param;

@@ -47,7 +47,8 @@ class MemoryStore : public KeyValueStore {
   std::map<std::string, std::string> values_;
 };
 
-inline Topology MakeTopology(const std::vector<int>& devices, int self, const std::string& job) {
+inline Topology MakeTopology(const std::vector<int>& devices, int self, const std::string& job,
+                             bool own_hosts = false) {
   Topology topology;
   topology.self = ProcessId(self);
   topology.job = job;
@@ -57,6 +58,7 @@ inline Topology MakeTopology(const std::vector<int>& devices, int self, const st
     info.host_name = "testhost";
     info.pid = getpid();
     info.num_devices = count;
+    if (own_hosts) info.host = HostId(static_cast<int>(topology.processes.size()));
     info.first_device = DeviceId(first);
     first += count;
     topology.processes.push_back(info);
@@ -75,8 +77,9 @@ using Bytes = std::vector<char>;
 
 class Job {
  public:
+  // With `own_hosts` every process says that it has a host, and all its cores, to itself.
   Job(std::vector<int> devices, WireKind kind, CollectiveOptions options = {},
-      InProcessHub::Faults faults = {})
+      InProcessHub::Faults faults = {}, bool own_hosts = false)
       : devices_(std::move(devices)) {
     const int processes = static_cast<int>(devices_.size());
     const std::string name = absl::StrCat("test", getpid(), "_", reinterpret_cast<uintptr_t>(this));
@@ -104,8 +107,8 @@ class Job {
         doorbell = hub_->doorbell(ProcessId(p));
         wires.push_back(hub_->MakeWire(ProcessId(p)));
       }
-      worlds_.push_back(
-          std::make_unique<World>(MakeTopology(devices_, p, name), std::move(wires), doorbell, options));
+      worlds_.push_back(std::make_unique<World>(MakeTopology(devices_, p, name, own_hosts), std::move(wires),
+                                                doorbell, options));
     }
     std::vector<DeviceId> assignment;
     for (int d = 0; d < partitions(); ++d) assignment.push_back(DeviceId(d));
