@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gmock/gmock.h"
-#include "program_runner.h"
+#include "tests/core/lower/program_runner.h"
 
 namespace shoal {
 namespace {
