@@ -214,7 +214,7 @@ TEST_P(CollectivesTest, EveryKindGroupAndSize) {
 
 // Beyond the size from which receives too are read in pieces.
 TEST_P(CollectivesTest, Large) {
-  for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllToAll}) {
+  for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kCollectiveBroadcast}) {
     CollectiveOp op{kind};
     op.arrays = {ArrayFor(kind, ElementType::kU8, job_->partitions(), 1, (1 << 20) + 77)};
     Check(op);
