@@ -23,7 +23,7 @@ def run(processes, devices, argv):
 @pytest.mark.parametrize("parallel", ["2d", "dp", "tp", "fsdp"])
 @pytest.mark.parametrize("processes,devices", LAYOUTS)
 def test_transformer(root, processes, devices, parallel):
-    run(processes, devices, example(root, "01_transformer_training.py", "--check", "--plot=", f"--parallel={parallel}"))
+    run(processes, devices, example(root, "01_transformer_training.py", "--check", "--plot=", "--steps=8", f"--parallel={parallel}"))
 
 
 @pytest.mark.parametrize("processes,devices", LAYOUTS + [(3, 2)])

@@ -29,6 +29,10 @@ def test_jax_distributed():
     check(jax_distributed(3, 2, command("place.py")), 3, 2)
 
 
+def test_jax_distributed_under_mpirun():
+    check(mpirun(3, 2, command("place.py"), TEST_DISTRIBUTED=1), 3, 2)
+
+
 def test_single_process_starts_no_mpi():
     outcome = finish(start(command("footprint.py"), environment(2)), 120)
     assert outcome.all(1)[0] == {"libraries": [], "sockets": 0}

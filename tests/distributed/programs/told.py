@@ -8,12 +8,12 @@ import jax
 
 
 def distributed():
-    """Whether this process was started with numbers for jax.distributed; joins it then."""
-    if "TEST_COORDINATOR" not in os.environ:
-        return False
-    jax.distributed.initialize(os.environ["TEST_COORDINATOR"], int(os.environ["TEST_PROCESSES"]),
-                               int(os.environ["TEST_PROCESS"]))
-    return True
+    """Joins jax.distributed where the test asks for it: with numbers, or as JAX finds them (TEST_DISTRIBUTED)."""
+    if "TEST_COORDINATOR" in os.environ:
+        jax.distributed.initialize(os.environ["TEST_COORDINATOR"], int(os.environ["TEST_PROCESSES"]),
+                                   int(os.environ["TEST_PROCESS"]))
+    elif "TEST_DISTRIBUTED" in os.environ:
+        jax.distributed.initialize()
 
 
 def tell(value, process=None):
