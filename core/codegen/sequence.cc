@@ -4,236 +4,195 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/codegen/element.h"
 #include "core/codegen/module_builder.h"
-#include "core/jit/ir_module.h"
-#include "llvm/IR/IRBuilder.h"
 
 namespace shoal {
 namespace {
 
-// Work worth more than this goes to several workers; waking them costs a few microseconds.
-constexpr double kParallelNs = 20000;
-// Places of the fields of SequenceRuntime, counted in pointers.
-constexpr int kParallelForField = 0, kRunRoutineField = 1, kShouldStopField = 2;
-
 class SequenceEmitter {
  public:
-  SequenceEmitter(const std::string& name, ModuleBuilder& builder, std::vector<const Routine*>& routines)
-      : module_(*builder.ir().module),
-        context_(module_.getContext()),
-        routines_(routines),
-        i64_(llvm::Type::getInt64Ty(context_)),
-        pointer_(llvm::PointerType::getUnqual(context_)),
-        b_(context_) {
-    auto* type = llvm::FunctionType::get(i64_, {pointer_, pointer_}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
-    function_->setDoesNotThrow();
-    bases_ = function_->getArg(0);
-    runtime_ = function_->getArg(1);
-    entry_ = llvm::BasicBlock::Create(context_, "entry", function_);
-    b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "body", function_));
-    exit_ = llvm::BasicBlock::Create(context_, "exit", function_);
+  SequenceEmitter(IrModule& ir, const std::string& name, std::vector<const Routine*>& routines)
+      : lanes_(ir, 1), routines_(routines) {
+    llvm::LLVMContext& context = lanes_.context();
+    auto& b = lanes_.b;
+    auto* type = llvm::FunctionType::get(lanes_.i64(), {b.getPtrTy(), b.getPtrTy()}, false);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *ir.module);
+    entry_ = llvm::BasicBlock::Create(context, "entry", function_);
+    auto* start = llvm::BasicBlock::Create(context, "start", function_);
+    stopped_ = llvm::BasicBlock::Create(context, "stopped", function_);
+    b.SetInsertPoint(stopped_);
+    answer_ = b.CreatePHI(lanes_.i64(), 4);
+    b.CreateRet(answer_);
+    b.SetInsertPoint(start);
+    start_ = start;
   }
 
-  absl::Status EmitAll(const SequenceBlock& steps) {
-    for (const SequenceStep& step : steps) {
-      SHOAL_RETURN_IF_ERROR(std::visit([this](const auto& of_kind) { return Emit(of_kind); }, step.step));
+  absl::Status Emit(const SequenceBlock& steps) {
+    SHOAL_RETURN_IF_ERROR(EmitBlock(steps));
+    auto& b = lanes_.b;
+    b.CreateRet(lanes_.I64(0));
+    b.SetInsertPoint(entry_);
+    b.CreateBr(start_);
+    if (answer_->getNumIncomingValues() == 0) {  // nothing can fail
+      answer_->replaceAllUsesWith(lanes_.I64(0));
+      stopped_->eraseFromParent();
     }
     return absl::OkStatus();
-  }
-
-  // REQUIRES: everything is emitted.
-  void Finish() {
-    llvm::BasicBlock* last = b_.GetInsertBlock();
-    AddExit(b_.getInt64(0), last);
-    b_.CreateBr(exit_);
-    // The entry holds the table, which is as big as the biggest kernel's.
-    b_.SetInsertPoint(entry_);
-    if (table_uses_.empty()) {
-      b_.CreateBr(entry_->getNextNode());
-    } else {
-      llvm::Value* table = b_.CreateAlloca(pointer_, b_.getInt64(table_size_), "table");
-      for (llvm::Instruction* use : table_uses_) {
-        use->replaceAllUsesWith(table);
-        use->eraseFromParent();
-      }
-      b_.CreateBr(entry_->getNextNode());
-    }
-    b_.SetInsertPoint(exit_);
-    llvm::PHINode* result = b_.CreatePHI(i64_, exits_.size());
-    for (auto& [value, from] : exits_) result->addIncoming(value, from);
-    b_.CreateRet(result);
   }
 
  private:
-  void AddExit(llvm::Value* value, llvm::BasicBlock* from) { exits_.emplace_back(value, from); }
-
-  llvm::BasicBlock* NewBlock(const char* name) {
-    return llvm::BasicBlock::Create(context_, name, function_, exit_);
-  }
-
-  llvm::Value* Address(const BufferRef& ref) {
-    llvm::Value* slot = b_.CreateConstInBoundsGEP1_64(pointer_, bases_, ref.base);
-    llvm::Value* base = b_.CreateLoad(pointer_, slot);
-    return ref.offset == 0 ? base : b_.CreateConstGEP1_64(b_.getInt8Ty(), base, ref.offset);
-  }
-
-  llvm::Value* RuntimeFunction(int field) {
-    return b_.CreateLoad(pointer_, b_.CreateConstInBoundsGEP1_64(pointer_, runtime_, field));
-  }
-
-  // Leaves the sequence if `code` is not 0.
-  void ExitIfNot0(llvm::Value* code) {
-    llvm::BasicBlock* next = NewBlock("next");
-    AddExit(code, b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpNE(code, b_.getInt64(0)), exit_, next);
-    b_.SetInsertPoint(next);
-  }
-
-  // Stores the buffers of a call into the table.
-  llvm::Value* FillTable(const std::vector<BufferRef>& buffers) {
-    // Stands for the table, whose size is known in the end only.
-    auto* table =
-        llvm::cast<llvm::Instruction>(b_.Insert(new llvm::FreezeInst(llvm::PoisonValue::get(pointer_))));
-    table_uses_.push_back(table);
-    table_size_ = std::max(table_size_, static_cast<int64_t>(buffers.size()));
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      b_.CreateStore(Address(buffers[i]),
-                     b_.CreateConstInBoundsGEP1_64(pointer_, table, static_cast<int64_t>(i)));
+  absl::Status EmitBlock(const SequenceBlock& steps) {
+    for (const SequenceStep& step : steps) {
+      SHOAL_RETURN_IF_ERROR(std::visit([&](const auto& s) { return EmitStep(s); }, step.step));
     }
-    return table;
+    return absl::OkStatus();
   }
 
-  absl::Status Emit(const KernelCall& call) {
-    if (call.kernel->phases.empty()) return absl::OkStatus();
-    llvm::Value* table = FillTable(call.buffers);
+  // Emits into the entry block, which dominates everything.
+  template <typename F>
+  llvm::Value* InEntry(F make) {
+    llvm::IRBuilderBase::InsertPointGuard guard(lanes_.b);
+    lanes_.b.SetInsertPoint(entry_);
+    return make();
+  }
+
+  llvm::Value* Pointer(const BufferRef& ref) {
+    auto& b = lanes_.b;
+    llvm::Value*& base = bases_[ref.base];
+    if (base == nullptr) {
+      base = InEntry([&] {
+        return b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function_->getArg(0), ref.base));
+      });
+    }
+    return ref.offset == 0 ? base : b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base, ref.offset);
+  }
+
+  // Each call has a table of its own: a loop finds it filled, since nothing in it changes.
+  llvm::Value* Table(absl::Span<const BufferRef> buffers) {
+    auto& b = lanes_.b;
+    int64_t count = std::max<int64_t>(1, static_cast<int64_t>(buffers.size()));
+    return InEntry([&] {
+      llvm::Value* table = b.CreateAlloca(llvm::ArrayType::get(b.getPtrTy(), count));
+      for (size_t i = 0; i < buffers.size(); ++i) {
+        llvm::Value* pointer = Pointer(buffers[i]);
+        b.CreateStore(pointer, b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, i));
+      }
+      return table;
+    });
+  }
+
+  // Calls the runtime's function number `field`.
+  llvm::CallInst* CallRuntime(int field, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
+    auto& b = lanes_.b;
+    llvm::SmallVector<llvm::Value*, 6> all = {function_->getArg(1)};
+    all.append(arguments.begin(), arguments.end());
+    llvm::SmallVector<llvm::Type*, 6> types;
+    for (llvm::Value* argument : all) types.push_back(argument->getType());
+    llvm::Value* slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function_->getArg(1), field);
+    llvm::Value* callee = b.CreateLoad(b.getPtrTy(), slot);
+    return b.CreateCall(llvm::FunctionType::get(result, types, false), callee, all);
+  }
+
+  // Leaves the sequence with `code` unless it is 0.
+  void StopUnlessZero(llvm::Value* code) {
+    auto& b = lanes_.b;
+    auto* go_on = llvm::BasicBlock::Create(lanes_.context(), "go_on", function_);
+    llvm::BasicBlock* from = b.GetInsertBlock();
+    b.CreateCondBr(b.CreateICmpEQ(code, lanes_.I64(0)), go_on, stopped_);
+    answer_->addIncoming(code, from);
+    b.SetInsertPoint(go_on);
+  }
+
+  absl::Status EmitStep(const KernelCall& call) {
+    auto& b = lanes_.b;
+    llvm::Value* table = Table(call.buffers);
     for (const KernelPhase& phase : call.kernel->phases) {
       if (phase.routine != nullptr) {
-        EmitRoutine(phase, table);
-      } else if (phase.units > 0) {
-        SHOAL_RETURN_IF_ERROR(EmitNative(phase, table));
+        llvm::Value* index = lanes_.I64(static_cast<int64_t>(routines_.size()));
+        routines_.push_back(phase.routine.get());
+        StopUnlessZero(CallRuntime(1, lanes_.i64(), {index, table}));
+        continue;
+      }
+      if (phase.units == 0) continue;
+      llvm::Function* callee = lanes_.ir().module->getFunction(phase.function);
+      if (callee == nullptr) return absl::InternalError(absl::StrCat("no kernel ", phase.function, " in this module"));
+      if (phase.units > 1 && phase.cost_ns > kParallelNs) {
+        CallRuntime(0, b.getVoidTy(), {callee, table, lanes_.I64(phase.units), lanes_.I64(phase.grain)});
+      } else {
+        b.CreateCall(callee, {table, lanes_.I64(0), lanes_.I64(phase.units)});
       }
     }
     return absl::OkStatus();
   }
 
-  void EmitRoutine(const KernelPhase& phase, llvm::Value* table) {
-    auto* type = llvm::FunctionType::get(i64_, {pointer_, i64_, pointer_}, false);
-    llvm::Value* index = b_.getInt64(routines_.size());
-    routines_.push_back(phase.routine.get());
-    ExitIfNot0(b_.CreateCall(type, RuntimeFunction(kRunRoutineField), {runtime_, index, table}));
-  }
-
-  absl::Status EmitNative(const KernelPhase& phase, llvm::Value* table) {
-    llvm::Function* kernel = module_.getFunction(phase.function);
-    if (kernel == nullptr) {
-      return absl::InternalError(absl::StrCat("kernel function ", phase.function, " is not in the module"));
-    }
-    if (phase.cost_ns <= kParallelNs || phase.units <= phase.grain) {
-      b_.CreateCall(kernel, {table, b_.getInt64(0), b_.getInt64(phase.units)});
-      return absl::OkStatus();
-    }
-    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer_, pointer_, pointer_, i64_, i64_}, false);
-    b_.CreateCall(type, RuntimeFunction(kParallelForField),
-                  {runtime_, kernel, table, b_.getInt64(phase.units), b_.getInt64(phase.grain)});
+  absl::Status EmitStep(const CopyBytes& copy) {
+    bool same = copy.from.base == copy.to.base && copy.from.offset == copy.to.offset;
+    if (same || copy.bytes == 0) return absl::OkStatus();
+    lanes_.b.CreateMemMove(Pointer(copy.to), llvm::MaybeAlign(1), Pointer(copy.from), llvm::MaybeAlign(1), copy.bytes);
     return absl::OkStatus();
   }
 
-  absl::Status Emit(const CopyBytes& copy) {
-    const bool same = copy.from.base == copy.to.base && copy.from.offset == copy.to.offset;
-    if (copy.bytes == 0 || same) return absl::OkStatus();
-    b_.CreateMemCpy(Address(copy.to), llvm::MaybeAlign(1), Address(copy.from), llvm::MaybeAlign(1),
-                    copy.bytes);
+  absl::Status EmitStep(const WhileLoop& loop) {
+    auto& b = lanes_.b;
+    auto* head = llvm::BasicBlock::Create(lanes_.context(), "while", function_);
+    auto* body = llvm::BasicBlock::Create(lanes_.context(), "body", function_);
+    auto* done = llvm::BasicBlock::Create(lanes_.context(), "done", function_);
+    b.CreateBr(head);
+    b.SetInsertPoint(head);
+    StopUnlessZero(CallRuntime(2, lanes_.i64(), {}));
+    SHOAL_RETURN_IF_ERROR(EmitBlock(loop.condition));
+    llvm::Value* predicate = b.CreateLoad(b.getInt8Ty(), Pointer(loop.predicate));
+    b.CreateCondBr(b.CreateICmpNE(predicate, b.getInt8(0)), body, done);
+    b.SetInsertPoint(body);
+    SHOAL_RETURN_IF_ERROR(EmitBlock(loop.body));
+    b.CreateBr(head);
+    b.SetInsertPoint(done);
     return absl::OkStatus();
   }
 
-  void StopIfAsked() {
-    auto* type = llvm::FunctionType::get(i64_, {pointer_}, false);
-    ExitIfNot0(b_.CreateCall(type, RuntimeFunction(kShouldStopField), {runtime_}));
+  absl::Status EmitStep(const CountedLoop& loop) {
+    return EmitLoop(lanes_, lanes_.I64(0), lanes_.I64(loop.trips), 1, [&](llvm::Value*) {
+      StopUnlessZero(CallRuntime(2, lanes_.i64(), {}));
+      return EmitBlock(loop.body);
+    });
   }
 
-  absl::Status Emit(const WhileLoop& loop) {
-    llvm::BasicBlock* head = NewBlock("while");
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
-    StopIfAsked();
-    SHOAL_RETURN_IF_ERROR(EmitAll(loop.condition));
-    llvm::Value* goes_on = b_.CreateLoad(b_.getInt8Ty(), Address(loop.predicate));
-    llvm::BasicBlock* body = NewBlock("do");
-    llvm::BasicBlock* done = NewBlock("done");
-    b_.CreateCondBr(b_.CreateICmpNE(goes_on, b_.getInt8(0)), body, done);
-    b_.SetInsertPoint(body);
-    SHOAL_RETURN_IF_ERROR(EmitAll(loop.body));
-    b_.CreateBr(head);
-    b_.SetInsertPoint(done);
-    return absl::OkStatus();
-  }
-
-  absl::Status Emit(const CountedLoop& loop) {
-    if (loop.trips <= 0) return absl::OkStatus();
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::BasicBlock* body = NewBlock("repeat");
-    b_.CreateBr(body);
-    b_.SetInsertPoint(body);
-    llvm::PHINode* trip = b_.CreatePHI(i64_, 2);
-    trip->addIncoming(b_.getInt64(0), before);
-    StopIfAsked();
-    SHOAL_RETURN_IF_ERROR(EmitAll(loop.body));
-    llvm::Value* next = b_.CreateAdd(trip, b_.getInt64(1));
-    trip->addIncoming(next, b_.GetInsertBlock());
-    llvm::BasicBlock* done = NewBlock("done");
-    b_.CreateCondBr(b_.CreateICmpSLT(next, b_.getInt64(loop.trips)), body, done);
-    b_.SetInsertPoint(done);
-    return absl::OkStatus();
-  }
-
-  absl::Status Emit(const Branch& branch) {
-    const uint32_t count = static_cast<uint32_t>(branch.branches.size());
-    llvm::Value* index;
-    if (branch.is_pred) {
-      llvm::Value* pred = b_.CreateLoad(b_.getInt8Ty(), Address(branch.index));
-      index = b_.CreateSelect(b_.CreateICmpNE(pred, b_.getInt8(0)), b_.getInt32(0), b_.getInt32(1));
-    } else {
-      index = b_.CreateLoad(b_.getInt32Ty(), Address(branch.index));
-    }
+  absl::Status EmitStep(const Branch& branch) {
+    auto& b = lanes_.b;
+    llvm::Type* type = branch.is_pred ? static_cast<llvm::Type*>(b.getInt8Ty()) : b.getInt32Ty();
+    llvm::Value* index = b.CreateLoad(type, Pointer(branch.index));
+    if (branch.is_pred) index = b.CreateZExt(b.CreateICmpEQ(index, b.getInt8(0)), b.getInt32Ty());
+    auto* done = llvm::BasicBlock::Create(lanes_.context(), "done", function_);
     std::vector<llvm::BasicBlock*> blocks;
-    for (uint32_t i = 0; i < count; ++i) blocks.push_back(NewBlock("branch"));
-    llvm::BasicBlock* done = NewBlock("join");
-    llvm::SwitchInst* jump = b_.CreateSwitch(index, blocks.back(), count);
-    for (uint32_t i = 0; i + 1 < count; ++i) jump->addCase(b_.getInt32(i), blocks[i]);
-    for (uint32_t i = 0; i < count; ++i) {
-      b_.SetInsertPoint(blocks[i]);
-      SHOAL_RETURN_IF_ERROR(EmitAll(branch.branches[i]));
-      b_.CreateBr(done);
+    for (size_t i = 0; i < branch.branches.size(); ++i) {
+      blocks.push_back(llvm::BasicBlock::Create(lanes_.context(), "branch", function_));
     }
-    b_.SetInsertPoint(done);
+    if (blocks.empty()) return absl::InternalError("a conditional without branches");
+    llvm::SwitchInst* choose = b.CreateSwitch(index, blocks.back());
+    for (size_t i = 0; i + 1 < blocks.size(); ++i) choose->addCase(b.getInt32(static_cast<uint32_t>(i)), blocks[i]);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      b.SetInsertPoint(blocks[i]);
+      SHOAL_RETURN_IF_ERROR(EmitBlock(branch.branches[i]));
+      b.CreateBr(done);
+    }
+    b.SetInsertPoint(done);
     return absl::OkStatus();
   }
 
-  llvm::Module& module_;
-  llvm::LLVMContext& context_;
+  LaneBuilder lanes_;
   std::vector<const Routine*>& routines_;
-  llvm::Type* i64_;
-  llvm::PointerType* pointer_;
-  llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
-  llvm::Value* bases_ = nullptr;
-  llvm::Value* runtime_ = nullptr;
-  llvm::BasicBlock* entry_ = nullptr;
-  llvm::BasicBlock* exit_ = nullptr;
-  std::vector<std::pair<llvm::Value*, llvm::BasicBlock*>> exits_;
-  std::vector<llvm::Instruction*> table_uses_;
-  int64_t table_size_ = 0;
+  llvm::BasicBlock *entry_ = nullptr, *start_ = nullptr, *stopped_ = nullptr;
+  llvm::PHINode* answer_ = nullptr;
+  absl::flat_hash_map<int32_t, llvm::Value*> bases_;
 };
 
 }  // namespace
 
 absl::Status EmitSequence(const std::string& name, const SequenceBlock& steps, ModuleBuilder& builder,
                           std::vector<const Routine*>& routines) {
-  SequenceEmitter emitter(name, builder, routines);
-  SHOAL_RETURN_IF_ERROR(emitter.EmitAll(steps));
-  emitter.Finish();
-  return absl::OkStatus();
+  return SequenceEmitter(builder.ir(), name, routines).Emit(steps);
 }
 
 }  // namespace shoal

@@ -17,6 +17,9 @@
 
 namespace shoal {
 
+// Below this a phase runs at once on the calling thread: handing it out would cost more.
+inline constexpr double kParallelNs = 40000;
+
 // bases[base] + offset.
 struct BufferRef {
   int32_t base = 0;
