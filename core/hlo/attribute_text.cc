@@ -142,7 +142,8 @@ void Describe(Opcode, SortAttributes& a, V& v) {
   IntVector dimensions = {a.dimension};
   OneDimension braces{dimensions};
   v.RequiredInBraces("dimensions", braces);
-  if (!dimensions.empty()) a.dimension = dimensions[0];
+  // Not when writing: others may be reading the attributes.
+  if (!dimensions.empty() && dimensions[0] != a.dimension) a.dimension = dimensions[0];
   v("is_stable", a.is_stable);
 }
 template <typename V>
@@ -153,6 +154,20 @@ void Describe(Opcode, TopKAttributes& a, V& v) {
 template <typename V>
 void Describe(Opcode, FusionAttributes& a, V& v) {
   v.Required("kind", a.kind);
+}
+template <typename V>
+void Describe(Opcode opcode, CollectiveAttributes& a, V& v) {
+  v("channel_id", a.channel_id);
+  v("replica_groups", a.replica_groups);
+  v("source_target_pairs", a.source_target_pairs);
+  v("use_global_device_ids", a.use_global_device_ids);
+  // An all-to-all that splits and joins the same dimension has one in the text.
+  IntVector dimensions = a.dimensions;
+  if (opcode == Opcode::kAllToAll && dimensions.size() == 2 && dimensions[0] == dimensions[1])
+    dimensions.pop_back();
+  v("dimensions", dimensions);
+  if (opcode == Opcode::kAllToAll && dimensions.size() == 1) dimensions.push_back(dimensions[0]);
+  if (dimensions != a.dimensions) a.dimensions = dimensions;
 }
 template <typename V>
 void Describe(Opcode, FftAttributes& a, V& v) {

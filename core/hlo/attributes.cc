@@ -29,7 +29,7 @@ constexpr EnumWord<TransposeKind> kTransposes[] = {{TransposeKind::kNoTranspose,
 constexpr EnumWord<Precision> kPrecisions[] = {
     {Precision::kDefault, "default"}, {Precision::kHigh, "high"}, {Precision::kHighest, "highest"}};
 constexpr EnumWord<FusionKind> kFusionKinds[] = {
-    {FusionKind::kLoop, "kLoop"}, {FusionKind::kReduce, "kInput"}, {FusionKind::kInPlace, "kInPlace"}};
+    {FusionKind::kLoop, "kLoop"}, {FusionKind::kReduce, "kInput"}, {FusionKind::kInPlace, "kOutput"}};
 
 template <typename Enum, size_t n>
 absl::string_view NameIn(const EnumWord<Enum> (&table)[n], Enum value) {

@@ -205,8 +205,9 @@ struct CustomCallAttributes {  // custom-call, infeed, outfeed
   int64_t api_version = 0;
   bool has_side_effect = false;
   Pairs output_operand_aliases;  // result leaf, operand
-  // Empty: the callee sees the arrays as they are. Otherwise one list an operand or result, minor to major: the
-  // callee sees an array of that layout, whose dimension layout[rank-1-j] is dimension j of the array here.
+  // Empty: the callee sees the arrays as they are. Otherwise one list an operand or result, minor to major:
+  // the callee sees an array of that layout, whose dimension layout[rank-1-j] is dimension j of the array
+  // here.
   Groups operand_layouts, result_layouts;
   SHOAL_FIELDS(v("custom_call_target", target); v("backend_config", backend_config);
                v("api_version", api_version); v("custom_call_has_side_effect", has_side_effect);

@@ -33,6 +33,7 @@ constexpr absl::string_view kIgnored[] = {"backend_config",
                                           "constrain_layout",
                                           "inferred_dimension",
                                           "is_host_transfer",
+                                          "outfeed_shape",
                                           "schedule"};
 
 // The attributes that name computations, in the order of Instruction::called().
@@ -139,7 +140,13 @@ class ModuleParser {
       TextCursor ahead = cursor_;
       const bool is_root = ahead.Word() == "ROOT" && ahead.Peek() != '=';
       if (is_root) cursor_ = ahead;
+      cursor_.SkipSpace();
+      const TextCursor place = cursor_;
       SHOAL_ASSIGN_OR_RETURN(last, ReadInstruction(computation));
+      const bool is_boundary =
+          &computation == module_->entry() && (is_root || last->opcode() == Opcode::kParameter);
+      if (!row_major_ && (is_boundary || last->opcode() == Opcode::kBitcast))
+        return place.Bad("only the row-major layout is known here");
       if (!is_root) continue;
       if (computation.root() != nullptr) return cursor_.Bad("there is a ROOT already");
       computation.set_root(last);
@@ -148,12 +155,25 @@ class ModuleParser {
     return absl::OkStatus();
   }
 
+  // A shape; layouts say nothing to Shoal but at the entry's boundary, for which `row_major_` is kept.
   absl::StatusOr<Shape> ReadShape() {
     cursor_.SkipSpace();
     const size_t place = cursor_.position();
     SHOAL_ASSIGN_OR_RETURN(absl::string_view text, cursor_.ShapeText());
-    absl::StatusOr<Shape> shape = Shape::Parse(text);
+    std::string dense;
+    bool has_layout = false;
+    for (TextCursor rest(text); !rest.AtEnd();) {
+      const size_t size = rest.rest().find_first_of("{/ ");
+      absl::StrAppend(&dense, rest.rest().substr(0, size));
+      if (size == absl::string_view::npos) break;
+      rest.set_position(rest.position() + size);
+      if (rest.Peek() != '{') continue;
+      has_layout = true;
+      if (!rest.Balanced().ok()) return cursor_.BadAt(place, "bad layout");
+    }
+    absl::StatusOr<Shape> shape = Shape::Parse(dense);
     if (!shape.ok()) return cursor_.BadAt(place, shape.status().message());
+    row_major_ = !has_layout || Shape::Parse(text).ok();
     return shape;
   }
 
@@ -170,6 +190,7 @@ class ModuleParser {
       return absl::Status(opcode.status().code(),
                           cursor_.BadAt(opcode_place, opcode.status().message()).message());
     SHOAL_RETURN_IF_ERROR(cursor_.Expect('('));
+    const bool row_major = row_major_;
     Attributes payload;
     std::vector<Instruction*> operands;
     if (*opcode == Opcode::kParameter) {
@@ -194,6 +215,7 @@ class ModuleParser {
             : computation.Add(*opcode, std::move(shape), operands, std::move(attributes), called, name);
     names_[name] = instruction;
     SHOAL_RETURN_IF_ERROR(ReadAnnotations(*instruction, items));
+    row_major_ = row_major;  // of the result, not of an operand
     return instruction;
   }
 
@@ -340,6 +362,7 @@ class ModuleParser {
   }
 
   TextCursor cursor_;
+  bool row_major_ = true;  // the last shape's layouts
   std::unique_ptr<Module> module_;
   ShardingReader shardings_;
   absl::flat_hash_map<std::string, Computation*> computations_;

@@ -1,9 +1,10 @@
 // HLO text in: what ToText writes, and what XLA writes as far as Shoal has the operations.
 //
 // Percent signs, operand shapes, layouts, computation signatures and comments may be left out; computations
-// may come in any order. Layouts other than row-major are refused. InvalidArgument (Unimplemented for an
-// unknown operation) as "line:column: what"; the module that comes back has passed VerifyStructure, shapes
-// are as the text says. Any text is safe to read: nesting and sizes are bounded. Thread-safe.
+// may come in any order. Layouts are skipped; at the entry's boundary only row-major ones are taken.
+// InvalidArgument (Unimplemented for an unknown operation) as "line:column: what"; the module that comes back
+// has passed VerifyStructure, shapes are as the text says. Any text is safe to read: nesting and sizes are
+// bounded. Thread-safe.
 #pragma once
 
 #include <memory>

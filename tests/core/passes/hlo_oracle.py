@@ -33,8 +33,13 @@ def tool(name="shoal_hlo_opt"):
 
 
 def optimize(text, passes):
-    done = subprocess.run([tool(), passes], input=text, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr + text
+    return convert(text.encode(), passes).decode()
+
+
+def convert(module, passes="", into="text", out="text"):
+    """Bytes of a module in format `into`, after `passes`, in format `out`."""
+    done = subprocess.run([tool(), passes, into, out], input=module, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode() + (module.decode() if into == "text" else "")
     return done.stdout
 
 
