@@ -27,13 +27,15 @@ std::string HostName() {
 
 std::string HostIdentity() {
   struct stat network = {};
+  struct stat processes = {};
   struct stat memory = {};
   stat("/proc/self/ns/net", &network);
+  stat("/proc/self/ns/pid", &processes);
   stat("/dev/shm", &memory);
   std::string boot = FirstLine("/proc/sys/kernel/random/boot_id");
   // Without a readable boot id the name has to do.
   if (boot.empty()) boot = HostName();
-  return absl::StrCat(boot, "/", network.st_ino, "/", memory.st_dev);
+  return absl::StrCat(boot, "/", network.st_ino, "/", processes.st_ino, "/", memory.st_dev);
 }
 
 }  // namespace shoal
