@@ -27,13 +27,14 @@ class CutFinder {
     return found_.emplace(&op, std::move(cuts)).first->second;
   }
 
- private:
+  // The dimension needs an index of its own.
   static void CutAround(const Shape& shape, int64_t d, Cuts& cuts) {
     int64_t stride = RowMajorStrides(shape.dims())[d];
     cuts.insert(stride);
     cuts.insert(stride * shape.dim(d));
   }
 
+ private:
   static Cuts Everywhere(const Shape& shape) {
     Cuts cuts;
     for (int64_t d = 0; d < shape.rank(); ++d) CutAround(shape, d, cuts);
@@ -175,10 +176,11 @@ static LoopSpace SplitAt(const Cuts& cuts, int64_t total) {
   return space;
 }
 
-LoopSpace ChooseLoops(const KernelView& view, const Shape& shape) {
+LoopSpace ChooseLoops(const KernelView& view, const Shape& shape, absl::Span<const int64_t> around) {
   if (shape.ElementCount() == 0) return {};
   CutFinder finder(view);
   Cuts cuts;
+  for (int64_t d : around) CutFinder::CutAround(shape, d, cuts);
   for (const KernelRoot& root : view.roots) {
     const Cuts& found = finder.Of(*root.op);
     cuts.insert(found.begin(), found.end());

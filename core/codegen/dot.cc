@@ -4,6 +4,7 @@
 
 #include "core/base/status.h"
 #include "core/codegen/element.h"
+#include "core/codegen/multiply_add.h"
 #include "core/jit/cpu.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -28,7 +29,6 @@ std::vector<int64_t> ResultDims(const Shape& operand, absl::Span<const int64_t> 
 
 }  // namespace
 
-// sum + x * y in registers. Sums of narrow floats are kept in f32 and rounded at the end.
 Element MultiplyAdd(LaneBuilder& lanes, ElementType type, Element x, Element y, Element sum) {
   lanes.Unify(x, y);
   auto& b = lanes.b;
@@ -49,8 +49,7 @@ Element MultiplyAdd(LaneBuilder& lanes, ElementType type, Element x, Element y, 
   return {lanes.WrapNarrow(type, lanes.Binary(llvm::Instruction::Add, b.CreateMul(x.re, y.re), sum.re))};
 }
 
-// A dot may be asked for a wider result than its operands have (bf16 x bf16 -> f32).
-static Element ToAccumulator(LaneBuilder& lanes, ElementType from, ElementType to, Element x) {
+Element ToAccumulator(LaneBuilder& lanes, ElementType from, ElementType to, Element x) {
   if (from == to || (IsFloat(from) && IsFloat(to) && to != ElementType::kF64)) return x;
   llvm::Type* target = lanes.LikeLanes(x.re, lanes.RegisterType(to));
   if (IsFloat(from)) return {lanes.b.CreateFPCast(x.re, target)};

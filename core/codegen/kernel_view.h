@@ -86,7 +86,13 @@ double KernelCostPerElement(const KernelView& view);
 struct LoopSpace {
   std::vector<int64_t> extents, strides;  // outermost first
 };
-LoopSpace ChooseLoops(const KernelView& view, const Shape& shape);
+// `around`: dimensions of `shape` that need an index of their own for the caller's sake.
+LoopSpace ChooseLoops(const KernelView& view, const Shape& shape, absl::Span<const int64_t> around = {});
+// Appends a phase `name` that copies operand buffers to outputs, buffer pair by pair, unless they are the same memory.
+struct BufferCopy {
+  int64_t from = 0, to = 0, bytes = 0;
+};
+void EmitCopyPhase(absl::Span<const BufferCopy> copies, const std::string& name, IrModule& ir, Kernel& kernel);
 
 // The same for the operand of reductions that agree in what they reduce: each digit is kept or reduced as a whole.
 struct ReduceSpace : LoopSpace {

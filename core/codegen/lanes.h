@@ -46,6 +46,7 @@ class LaneBuilder {
   void Unify(Element& x, Element& y);
   llvm::Value* Const(llvm::Value* like, double value);  // of like's type
   llvm::Value* ConstInt(llvm::Value* like, int64_t value);
+  llvm::Value* Const0(llvm::Value* like) { return llvm::Constant::getNullValue(like->getType()); }
   llvm::Value* I64(int64_t value) { return b.getInt64(value); }
   // One lane of a vector; a uniform value itself.
   llvm::Value* Lane(llvm::Value* v, int lane);

@@ -4,6 +4,7 @@
 
 #include "core/base/status.h"
 #include "core/codegen/element.h"
+#include "core/codegen/window_position.h"
 
 namespace shoal {
 namespace {
@@ -77,14 +78,7 @@ absl::StatusOr<std::vector<Element>> EmitReduce(ElementEmitter& e, const Instruc
   return Unflatten(result, initial);
 }
 
-// One dimension of a window: the position in the base that window index `w` of output `o` touches, and
-// whether it is one.
-struct WindowPosition {
-  Index index;
-  llvm::Value* inside = nullptr;
-};
-
-static WindowPosition PositionIn(ElementEmitter& e, const WindowDimension& dim, int64_t base_extent, Index o,
+WindowPosition PositionIn(ElementEmitter& e, const WindowDimension& dim, int64_t base_extent, Index o,
                                  Index w) {
   IndexBuilder& index = e.index();
   LaneBuilder& lanes = e.lanes();

@@ -529,11 +529,4 @@ absl::StatusOr<Kernel> EmitReduceKernel(const KernelView& view, const std::strin
   return ReduceEmitter(view, name, ir).Emit();
 }
 
-absl::StatusOr<Kernel> EmitUpdateKernel(const KernelView& view, const std::string& name, IrModule& ir) { return EmitLoopKernel(view, name, ir); }
-absl::StatusOr<Kernel> EmitScatterKernel(const KernelView& view, const std::string& name, IrModule& ir){ return NoEmitter(*view.op); }
-absl::StatusOr<Kernel> EmitRngKernel(const KernelView& view, const std::string& name, IrModule& ir){ return NoEmitter(*view.op); }
-absl::StatusOr<Kernel> EmitSortKernel(const KernelView& view, const std::string& name, IrModule& ir){ return NoEmitter(*view.op); }
-absl::StatusOr<Kernel> EmitDotKernel(const KernelView& view, const std::string& name, IrModule& ir){ return EmitLoopKernel(view, name, ir); }
-absl::StatusOr<Kernel> EmitConvolutionKernel(const KernelView& view, const std::string& name, IrModule& ir){ return EmitLoopKernel(view, name, ir); }
-absl::StatusOr<Kernel> EmitReduceWindowKernel(const KernelView& view, const std::string& name, IrModule& ir){ return EmitLoopKernel(view, name, ir); }
 }  // namespace shoal

@@ -6,6 +6,23 @@
 #include "core/codegen/element.h"
 
 namespace shoal {
+
+absl::StatusOr<std::vector<std::optional<Index>>> EmitStarts(ElementEmitter& e, const Instruction& op, int64_t first_operand,
+                               const Shape& whole, absl::Span<const int64_t> window) {
+  std::vector<std::optional<Index>> starts(whole.rank());
+  for (int64_t d = 0; d < whole.rank(); ++d) {
+    if (window[d] == whole.dim(d)) continue;
+    const Instruction& operand = *op.operand(first_operand + d);
+    SHOAL_ASSIGN_OR_RETURN(llvm::Value * start, e.EmitScalarIndex(operand));
+    llvm::Value* most = e.lanes().I64(whole.dim(d) - window[d]);
+    if (IsSigned(operand.shape().element_type())) {
+      start = e.lanes().Intrinsic(llvm::Intrinsic::smax, start, e.lanes().I64(0));
+    }
+    starts[d] = e.index().Uniform(e.lanes().Intrinsic(llvm::Intrinsic::umin, start, most));
+  }
+  return starts;
+}
+
 namespace {
 
 // Positions in `inner` from those in `outer`: dimension d is replaced by indices[d], or taken over where that
@@ -100,26 +117,9 @@ absl::StatusOr<Element> EmitConcatenate(ElementEmitter& e, const Instruction& op
   return result;
 }
 
-// The clamped start along each dimension; empty where the window is the whole dimension.
-absl::StatusOr<Indices> Starts(ElementEmitter& e, const Instruction& op, int64_t first_operand,
-                               const Shape& whole, absl::Span<const int64_t> window) {
-  Indices starts(whole.rank());
-  for (int64_t d = 0; d < whole.rank(); ++d) {
-    if (window[d] == whole.dim(d)) continue;
-    const Instruction& operand = *op.operand(first_operand + d);
-    SHOAL_ASSIGN_OR_RETURN(llvm::Value * start, e.EmitScalarIndex(operand));
-    llvm::Value* most = e.lanes().I64(whole.dim(d) - window[d]);
-    if (IsSigned(operand.shape().element_type())) {
-      start = e.lanes().Intrinsic(llvm::Intrinsic::smax, start, e.lanes().I64(0));
-    }
-    starts[d] = e.index().Uniform(e.lanes().Intrinsic(llvm::Intrinsic::umin, start, most));
-  }
-  return starts;
-}
-
 absl::StatusOr<Element> EmitDynamicSlice(ElementEmitter& e, const Instruction& op, const Digits& at) {
   const Shape& inner = op.operand(0)->shape();
-  SHOAL_ASSIGN_OR_RETURN(Indices indices, Starts(e, op, 1, inner, op.shape().dims()));
+  SHOAL_ASSIGN_OR_RETURN(Indices indices, EmitStarts(e, op, 1, inner, op.shape().dims()));
   for (int64_t d = 0; d < inner.rank(); ++d) {
     if (indices[d].has_value())
       indices[d] = e.index().Add(*indices[d], e.index().Dimension(at, op.shape(), d));
@@ -129,7 +129,7 @@ absl::StatusOr<Element> EmitDynamicSlice(ElementEmitter& e, const Instruction& o
 
 absl::StatusOr<Element> EmitDynamicUpdateSlice(ElementEmitter& e, const Instruction& op, const Digits& at) {
   const Instruction& update = *op.operand(1);
-  SHOAL_ASSIGN_OR_RETURN(Indices indices, Starts(e, op, 2, op.shape(), update.shape().dims()));
+  SHOAL_ASSIGN_OR_RETURN(Indices indices, EmitStarts(e, op, 2, op.shape(), update.shape().dims()));
   llvm::Value* inside = nullptr;
   for (int64_t d = 0; d < op.shape().rank(); ++d) {
     if (!indices[d].has_value()) continue;

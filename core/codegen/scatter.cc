@@ -1,0 +1,203 @@
+// EmitScatterKernel: the operands are copied (unless the outputs are the same memory), then update after update is
+// combined into them, in order, so that results are the same in every run. Lanes run over the innermost dimension of
+// the window, where no two updates meet.
+#include <algorithm>
+
+#include "core/base/status.h"
+#include "core/codegen/loop_nest.h"
+
+namespace shoal {
+namespace {
+
+bool Contains(absl::Span<const int64_t> list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+class ScatterEmitter {
+ public:
+  ScatterEmitter(const KernelView& view, const std::string& name, IrModule& ir)
+      : view_(view), op_(*view.root), attributes_(op_.attributes<ScatterAttributes>()), name_(name), ir_(ir) {
+    inputs_ = op_.operand_count() / 2;
+    operand_shape_ = op_.operand(0)->shape();
+    update_shape_ = op_.operand(inputs_ + 1)->shape();
+    for (int64_t d = 0; d < update_shape_.rank(); ++d) {
+      (Contains(attributes_.update_window_dims, d) ? window_dims_ : scatter_dims_).push_back(d);
+    }
+    for (int64_t d = 0; d < operand_shape_.rank(); ++d) {
+      bool fixed = Contains(attributes_.inserted_window_dims, d) || Contains(attributes_.input_batching_dims, d);
+      if (!fixed) operand_window_dims_.push_back(d);
+    }
+  }
+
+  absl::StatusOr<Kernel> Emit() {
+    Kernel kernel;
+    std::vector<BufferCopy> copies;
+    for (int64_t k = 0; k < inputs_; ++k) {
+      int64_t from = view_.LeafBuffer(op_.operand(k));
+      if (from < 0) return NoEmitter(*view_.op);
+      copies.push_back({from, view_.OutputBuffer(k), op_.operand(k)->shape().ByteSize()});
+    }
+    EmitCopyPhase(copies, name_ + ".copy", ir_, kernel);
+    if (update_shape_.ElementCount() == 0 || operand_shape_.ElementCount() == 0) return kernel;
+    int64_t row = window_dims_.empty() ? 1 : update_shape_.dim(window_dims_.back());
+    width_ = ChooseWidth(view_, row);
+    KernelPhase phase;
+    phase.function = name_;
+    phase.cost_ns = 1.5 * static_cast<double>(update_shape_.ElementCount()) / std::min(width_, 4);
+    KernelFunctionEmitter f(ir_, name_, width_);
+    f.BindLeaves(view_);
+    f.lanes().input_scope = nullptr;
+    std::vector<Index> at(update_shape_.rank());
+    SHOAL_RETURN_IF_ERROR(EmitIf(f.lanes(), f.lanes().b.CreateICmpSLT(f.begin(), f.end()),
+                                 [&] { return OverScatterDims(f, at, 0); }));
+    f.Finish();
+    kernel.phases.push_back(std::move(phase));
+    return kernel;
+  }
+
+ private:
+  absl::Status OverScatterDims(KernelFunctionEmitter& f, std::vector<Index>& at, size_t k) {
+    if (k == scatter_dims_.size()) return EmitWindow(f, at);
+    LaneBuilder& lanes = f.lanes();
+    int64_t extent = update_shape_.dim(scatter_dims_[k]);
+    return EmitLoop(lanes, lanes.I64(0), lanes.I64(extent), 1, [&](llvm::Value* i) {
+      at[scatter_dims_[k]] = f.elements().index().Uniform(i);
+      return OverScatterDims(f, at, k + 1);
+    });
+  }
+
+  // The whole window of one index vector, if it lies inside.
+  absl::Status EmitWindow(KernelFunctionEmitter& f, std::vector<Index>& at) {
+    ElementEmitter& e = f.elements();
+    ElementEmitter::Scope scope(e);
+    IndexBuilder& index = e.index();
+    LaneBuilder& lanes = f.lanes();
+    const Instruction& indices = *op_.operand(inputs_);
+    std::vector<Index> start(operand_shape_.rank(), index.Constant(0));
+    for (size_t k = 0; k < attributes_.input_batching_dims.size(); ++k) {
+      int64_t in_indices = attributes_.scatter_indices_batching_dims[k];
+      int64_t in_batch = in_indices - (attributes_.index_vector_dim < in_indices ? 1 : 0);
+      start[attributes_.input_batching_dims[k]] = at[scatter_dims_[in_batch]];
+    }
+    llvm::Value* inside = nullptr;
+    for (size_t k = 0; k < attributes_.scatter_dims_to_operand_dims.size(); ++k) {
+      int64_t d = attributes_.scatter_dims_to_operand_dims[k];
+      std::vector<Index> where;
+      size_t next = 0;
+      for (int64_t i = 0; i < indices.shape().rank(); ++i) {
+        bool component = i == attributes_.index_vector_dim;
+        where.push_back(component ? index.Constant(static_cast<int64_t>(k)) : at[scatter_dims_[next++]]);
+      }
+      SHOAL_ASSIGN_OR_RETURN(Element raw, e.Emit(indices, index.FromDimensions(where, indices.shape())));
+      llvm::Value* value = e.b().CreateIntCast(raw.re, lanes.i64(), IsSigned(indices.shape().element_type()));
+      auto it = std::find(operand_window_dims_.begin(), operand_window_dims_.end(), d);
+      int64_t window = it == operand_window_dims_.end()
+                           ? 1
+                           : update_shape_.dim(window_dims_[it - operand_window_dims_.begin()]);
+      llvm::Value* most = lanes.I64(std::max<int64_t>(0, operand_shape_.dim(d) - window + 1));
+      inside = lanes.AndMask(inside, e.b().CreateICmpULT(value, most));
+      start[d] = index.Add(start[d], index.Uniform(value));
+    }
+    auto window = [&] { return OverWindowDims(f, at, start, 0); };
+    return inside == nullptr ? window() : EmitIf(lanes, inside, window);
+  }
+
+  absl::Status OverWindowDims(KernelFunctionEmitter& f, std::vector<Index>& at, const std::vector<Index>& start,
+                              size_t k) {
+    LaneBuilder& lanes = f.lanes();
+    if (k == window_dims_.size()) return EmitUpdate(f, at, start, nullptr);
+    int64_t d = window_dims_[k], extent = update_shape_.dim(d);
+    if (k + 1 < window_dims_.size()) {
+      return EmitLoop(lanes, lanes.I64(0), lanes.I64(extent), 1, [&](llvm::Value* i) {
+        at[d] = f.elements().index().Uniform(i);
+        return OverWindowDims(f, at, start, k + 1);
+      });
+    }
+    int64_t whole = extent / width_ * width_;
+    auto at_vector = [&](llvm::Value* i, llvm::Value* mask) {
+      at[d] = {i, width_ == 1 ? 0 : 1, nullptr, width_};
+      return EmitUpdate(f, at, start, mask);
+    };
+    SHOAL_RETURN_IF_ERROR(EmitLoop(lanes, lanes.I64(0), lanes.I64(whole), width_,
+                                   [&](llvm::Value* i) { return at_vector(i, nullptr); }));
+    if (whole == extent) return absl::OkStatus();
+    llvm::Value* numbers = lanes.b.CreateAdd(lanes.Splat(lanes.I64(whole)), lanes.LaneNumbers(lanes.i64()));
+    return at_vector(lanes.I64(whole), lanes.b.CreateICmpSLT(numbers, lanes.Splat(lanes.I64(extent))));
+  }
+
+  absl::Status EmitUpdate(KernelFunctionEmitter& f, const std::vector<Index>& at, const std::vector<Index>& start,
+                          llvm::Value* mask) {
+    ElementEmitter& e = f.elements();
+    ElementEmitter::Scope scope(e);
+    IndexBuilder& index = e.index();
+    std::vector<Index> position = start;
+    for (size_t k = 0; k < operand_window_dims_.size(); ++k) {
+      int64_t d = operand_window_dims_[k];
+      position[d] = index.Add(start[d], at[window_dims_[k]]);
+    }
+    Digits out = index.FromDimensions(position, operand_shape_);
+    Digits in = index.FromDimensions(at, update_shape_);
+    e.set_mask(mask);
+    std::vector<Element> arguments, updates;
+    for (int64_t k = 0; k < inputs_; ++k) {
+      arguments.push_back(
+          e.Load(op_.operand(k)->shape(), f.Buffer(view_.OutputBuffer(k)), out, /*is_input=*/false));
+      SHOAL_ASSIGN_OR_RETURN(Element update, e.Emit(*op_.operand(inputs_ + 1 + k), in));
+      updates.push_back(update);
+    }
+    e.set_mask(nullptr);
+    arguments.insert(arguments.end(), updates.begin(), updates.end());
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> results, e.EmitRegion(*op_.called(0), arguments));
+    for (int64_t k = 0; k < inputs_; ++k) {
+      SHOAL_RETURN_IF_ERROR(StoreLanes(f, k, results[k], out, mask));
+    }
+    return absl::OkStatus();
+  }
+
+  // Lanes are neighbours only if the window's innermost dimension is the operand's.
+  absl::Status StoreLanes(KernelFunctionEmitter& f, int64_t k, Element value, const Digits& out, llvm::Value* mask) {
+    ElementEmitter& e = f.elements();
+    LaneBuilder& lanes = f.lanes();
+    ElementType type = op_.operand(k)->shape().element_type();
+    llvm::Value* target = f.Buffer(view_.OutputBuffer(k));
+    Index offset = e.index().Linear(out);
+    if (width_ == 1 || offset.step == 1) {
+      StoreAt(lanes, e.index(), type, value, target, out, mask);
+      return absl::OkStatus();
+    }
+    for (int lane = 0; lane < width_; ++lane) {
+      Digits one = {{e.index().Uniform(e.b().CreateAdd(offset.base, lanes.I64(lane * offset.step))), 1, 1}};
+      auto store = [&] {
+        lanes.set_width(1);
+        StoreAt(lanes, e.index(), type, lanes.Lane(value, lane), target, one, nullptr);
+        lanes.set_width(width_);
+        return absl::OkStatus();
+      };
+      if (mask == nullptr) {
+        SHOAL_RETURN_IF_ERROR(store());
+      } else {
+        SHOAL_RETURN_IF_ERROR(EmitIf(lanes, lanes.Lane(mask, lane), store));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const KernelView& view_;
+  const Instruction& op_;
+  const ScatterAttributes& attributes_;
+  const std::string& name_;
+  IrModule& ir_;
+  int64_t inputs_ = 1;
+  Shape operand_shape_, update_shape_;
+  std::vector<int64_t> window_dims_, scatter_dims_;  // of the updates
+  std::vector<int64_t> operand_window_dims_;         // of the operand, in the order of window_dims_
+  int width_ = 1;
+};
+
+}  // namespace
+
+absl::StatusOr<Kernel> EmitScatterKernel(const KernelView& view, const std::string& name, IrModule& ir) {
+  return ScatterEmitter(view, name, ir).Emit();
+}
+
+}  // namespace shoal
