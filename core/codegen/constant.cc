@@ -69,8 +69,7 @@ absl::StatusOr<Element> EmitConstantFamily(ElementEmitter& e, const Instruction&
   if (op.opcode() == Opcode::kIota) return EmitIota(e, op, at);
   const Literal& literal = op.literal();
   if (literal.shape().ElementCount() > 0 && literal.IsSplat()) return ConstantElement(e.lanes(), literal, 0);
-  llvm::Value* pointer = e.Memory(&op);
-  return e.Load(op.shape(), pointer != nullptr ? pointer : GlobalBytes(e.lanes(), op), at);
+  return e.Load(op.shape(), GlobalBytes(e.lanes(), op), at);
 }
 
 }  // namespace shoal
