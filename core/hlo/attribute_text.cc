@@ -199,6 +199,8 @@ void Describe(Opcode opcode, CustomCallAttributes& a, V& v) {
   v("output_to_operand_aliasing", aliases);
   v("operand_layouts", a.operand_layouts);
   v("result_layouts", a.result_layouts);
+  v("operand_layouts", a.operand_layouts);
+  v("result_layouts", a.result_layouts);
   v("backend_config", a.backend_config);
 }
 

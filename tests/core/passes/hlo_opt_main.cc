@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/status.h"
+#include "core/hlo/cost_analysis.h"
 #include "core/hlo/module_proto.h"
 #include "core/hlo/parser.h"
 #include "core/hlo/printer.h"
@@ -35,6 +36,11 @@ absl::StatusOr<std::unique_ptr<Module>> Read(absl::string_view format, absl::str
 absl::StatusOr<std::string> Write(absl::string_view format, const Module& module) {
   if (format == "proto") return ToHloModuleProto(module);
   if (format == "proto_with_config") return ToHloModuleProtoWithConfig(module);
+  if (format == "cost") {
+    std::string lines;
+    for (const auto& [name, value] : CostProperties(CostOf(module))) absl::StrAppend(&lines, name, "=", value, "\n");
+    return lines;
+  }
   PrintOptions options;
   options.layouts = true;
   options.max_constant_elements = int64_t{1} << 40;
