@@ -1,6 +1,7 @@
 #include "collectives/engine/engine.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <utility>
@@ -23,7 +24,9 @@ constexpr size_t kFailuresKept = 1024;
 constexpr int kSpinPasses = 200;
 // A few cores saturate the memory.
 constexpr int kMostHelpers = 7;
-// With a wire that must be polled: this long between looks, doubled up to the second while nothing comes.
+// With a wire that must be polled: so many looks in turn with whoever else wants the core, then this long
+// between looks, doubled up to the second while nothing comes.
+constexpr int kYieldPasses = 100;
 constexpr absl::Duration kPollPause = absl::Microseconds(10), kLongestPollPause = absl::Microseconds(500);
 
 }  // namespace
@@ -177,6 +180,7 @@ void Engine::Deliver(Outcome outcome) {
 }
 
 void Engine::ProgressThread() {
+  prctl(PR_SET_TIMERSLACK, 1000);  // nanoseconds; by default short pauses last 50 us longer
   int idle_passes = 0;
   while (!stop_) {
     const uint32_t ticket = doorbell_->Ticket();
@@ -200,7 +204,9 @@ void Engine::ProgressThread() {
 void Engine::Idle(uint32_t ticket, bool busy, int* idle_passes) {
   ++*idle_passes;
   if (active_ > 0 && spins_ && *idle_passes < kSpinPasses) return;
-  if (busy) {
+  if (busy && *idle_passes < kYieldPasses) {
+    sched_yield();
+  } else if (busy) {
     const int doublings = std::min(*idle_passes / 32, 10);
     doorbell_->Wait(ticket, std::min(kPollPause * (1 << doublings), kLongestPollPause));
   } else {

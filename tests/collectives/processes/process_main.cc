@@ -5,6 +5,7 @@
 // process.
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -97,6 +100,8 @@ class Process {
   // Checks every kind at several sizes; the values tell partition and position.
   absl::Status Check() {
     int64_t number = 0;
+    std::vector<int> everyone(partitions_);
+    std::iota(everyone.begin(), everyone.end(), 0);
     for (CollectiveKind kind : kKinds) {
       for (int64_t part : {0, 1, 77, 5003, 300007}) {
         const int64_t elements = part * partitions_;
@@ -107,7 +112,7 @@ class Process {
         }
         if (absl::Status status = RunOp(op, 1, in, &out); !status.ok()) return status;
         for (int d = 0; d < devices_; ++d) {
-          if (!Matches(kind, rank_ * devices_ + d, part, out[d])) {
+          if (!Matches(kind, everyone, rank_ * devices_ + d, part, out[d])) {
             return absl::InternalError(absl::StrCat("wrong values in ", op.name));
           }
         }
@@ -116,6 +121,46 @@ class Process {
     return absl::OkStatus();
   }
 
+  // Random collectives of random sizes, groups and orders, several under way at a time. Every process draws
+  // the same numbers.
+  absl::Status Soak(int64_t rounds) {
+    std::mt19937 random(2026);
+    for (int64_t run = 100; run < 100 + rounds; ++run) {
+      std::vector<Drawn> drawn(1 + random() % 5);
+      for (size_t k = 0; k < drawn.size(); ++k) drawn[k] = Draw(&random, run * 8 + static_cast<int64_t>(k));
+      std::vector<Future> futures;
+      for (size_t k = 0; k < drawn.size(); ++k) {
+        // Each process in another order.
+        Drawn& one = drawn[(k * 7 + rank_) % drawn.size()];
+        for (int d = 0; d < devices_; ++d) {
+          const void* inputs[] = {one.in[d].data()};
+          void* outputs[] = {one.out[d].data()};
+          futures.push_back(communicator_->Start(
+              one.op, {RunId(run), 0, PartitionId(rank_ * devices_ + d), inputs, outputs}));
+        }
+        if (drawn.size() % 7 == 0 || random() % 64 == 0) absl::SleepFor(absl::Microseconds(random() % 300));
+      }
+      if (absl::Status status = Join(futures).Await(); !status.ok()) return status;
+      for (const Drawn& one : drawn) {
+        for (int d = 0; d < devices_; ++d) {
+          const int self = rank_ * devices_ + d;
+          const std::vector<int>& group = one.groups[one.group_of[self]];
+          const int rank = static_cast<int>(std::find(group.begin(), group.end(), self) - group.begin());
+          if (Matches(one.op.kind, group, rank, one.part, one.out[d])) continue;
+          return absl::InternalError(absl::StrCat("wrong values in run ", run, ", ", one.op.name));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static double CpuSeconds() {
+    timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return absl::ToDoubleSeconds(absl::DurationFromTimespec(used));
+  }
+
+  // The best time of each, and the processor time that this process spends on one.
   void Time() {
     int64_t number = 1000;
     for (CollectiveKind kind : kKinds) {
@@ -124,6 +169,7 @@ class Process {
         std::vector<std::vector<float>> in(devices_, std::vector<float>(elements, 1)), out = in;
         double best = 1e9;
         const int repeats = elements > (1 << 20) ? 8 : 60;
+        const double cpu = CpuSeconds();
         for (int64_t i = 0; i < repeats; ++i) {
           const absl::Time start = absl::Now();
           if (absl::Status status = RunOp(op, 1, in, &out, i); !status.ok())
@@ -131,8 +177,9 @@ class Process {
           best = std::min(best, absl::ToDoubleSeconds(absl::Now() - start));
         }
         if (rank_ == 0)
-          printf("%-16s %8lld KiB %10.3f ms\n", kNames[static_cast<int>(kind)],
-                 static_cast<long long>(elements * 4 / 1024), best * 1e3);
+          printf("%-16s %8lld KiB %10.3f ms, cpu %8.3f ms\n", kNames[static_cast<int>(kind)],
+                 static_cast<long long>(elements * 4 / 1024), best * 1e3,
+                 (CpuSeconds() - cpu) / repeats * 1e3);
       }
     }
   }
@@ -146,20 +193,61 @@ class Process {
   }
 
  private:
+  struct Drawn {
+    CollectiveOp op;
+    int64_t part;
+    std::vector<std::vector<int>> groups;
+    std::vector<int> group_of;
+    std::vector<std::vector<float>> in, out;
+  };
+
+  Drawn Draw(std::mt19937* random, int64_t number) const {
+    Drawn drawn;
+    const CollectiveKind kind = kKinds[(*random)() % 6];
+    const int strides[] = {1, 1, 2, partitions_};  // group g holds the partitions p with p % stride == g
+    int stride = strides[(*random)() % 4];
+    if (kind == CollectiveKind::kCollectivePermute || partitions_ % stride != 0) stride = 1;
+    drawn.groups.resize(stride);
+    drawn.group_of.resize(partitions_);
+    for (int p = 0; p < partitions_; ++p) {
+      drawn.group_of[p] = p % stride;
+      drawn.groups[p % stride].push_back(p);
+    }
+    const int n = partitions_ / stride;
+    drawn.part = (*random)() % (int64_t{1} << (*random)() % 18);
+    drawn.op = MakeOp(kind, drawn.part * partitions_, number);
+    CollectiveArray& array = drawn.op.arrays[0];
+    if (array.elements != drawn.part) array.elements = drawn.part * n;
+    if (stride > 1) {
+      for (const auto& group : drawn.groups) {
+        auto& ids = drawn.op.groups.emplace_back();
+        for (int p : group) ids.push_back(PartitionId(p));
+      }
+    }
+    for (int d = 0; d < devices_; ++d) {
+      drawn.out.emplace_back(drawn.part * n, -1);
+      std::vector<float>& in = drawn.in.emplace_back();
+      for (int64_t i = 0; i < drawn.part * n; ++i) in.push_back(Value(rank_ * devices_ + d, i));
+    }
+    return drawn;
+  }
+
   static float Value(int partition, int64_t i) { return static_cast<float>((partition * 31 + i) % 1021); }
 
-  bool Matches(CollectiveKind kind, int self, int64_t part, const std::vector<float>& out) const {
-    const int64_t all = part * partitions_;
+  // Whether `out` is right for rank `self` of a group of these partitions (of a permute: of all of them).
+  static bool Matches(CollectiveKind kind, const std::vector<int>& members, int self, int64_t part,
+                      const std::vector<float>& out) {
+    const int n = static_cast<int>(members.size());
     const bool short_out = kind == CollectiveKind::kReduceScatter;
-    for (int64_t i = 0; i < (short_out ? part : all); ++i) {
+    for (int64_t i = 0; i < (short_out ? part : part * n); ++i) {
       float want = 0;
-      const int owner = part == 0 ? 0 : static_cast<int>(i / part);
+      const int owner = part == 0 ? 0 : members[i / part];
       switch (kind) {
         case CollectiveKind::kAllReduce:
-          for (int p = 0; p < partitions_; ++p) want += Value(p, i);
+          for (int p : members) want += Value(p, i);
           break;
         case CollectiveKind::kReduceScatter:
-          for (int p = 0; p < partitions_; ++p) want += Value(p, self * part + i);
+          for (int p : members) want += Value(p, self * part + i);
           break;
         case CollectiveKind::kAllGather:
           want = Value(owner, i % part);
@@ -168,10 +256,10 @@ class Process {
           want = Value(owner, self * part + i % part);
           break;
         case CollectiveKind::kCollectivePermute:
-          want = Value((self + partitions_ - 1) % partitions_, i);
+          want = Value(members[(self + n - 1) % n], i);
           break;
         case CollectiveKind::kCollectiveBroadcast:
-          want = Value(0, i);
+          want = Value(members[0], i);
           break;
       }
       if (out[i] != want) return false;
@@ -227,7 +315,10 @@ int Main(int argc, char** argv) {
   absl::Status status = process.Connect();
   if (status.ok() && scenario == "time") process.Time();
   if (status.ok() && scenario == "check") status = process.Check();
-  if (status.ok() && scenario != "time" && scenario != "check") return Fault(&process, scenario);
+  if (status.ok() && scenario == "soak")
+    status = process.Soak(getenv("ROUNDS") != nullptr ? atoi(getenv("ROUNDS")) : 200);
+  const bool is_fault = scenario != "time" && scenario != "check" && scenario != "soak";
+  if (status.ok() && is_fault) return Fault(&process, scenario);
   process.Close();
   std::cout << (status.ok() ? "ok " : "error ") << status << std::endl;
   return status.ok() ? 0 : 1;

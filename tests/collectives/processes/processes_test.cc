@@ -79,6 +79,10 @@ TEST_F(ProcessesTest, FourProcessesOnTwoCoresCheck) {
   for (const Result& result : Start("check", 4, 1)) EXPECT_EQ(result.status, 0) << result.output;
 }
 
+TEST_F(ProcessesTest, RandomCollectivesAreRight) {
+  for (const Result& result : Start("soak", 3, 2)) EXPECT_EQ(result.status, 0) << result.output;
+}
+
 TEST_F(ProcessesTest, KilledProcessIsNamed) {
   const std::vector<Result> results = Start("kill", 3, 1);
   for (int rank : {0, 2}) {
@@ -130,6 +134,12 @@ TEST_F(ProcessesTest, MpiChecks) {
     EXPECT_EQ(result.status, 0) << result.output;
     EXPECT_EQ(system(("rm " + folder_ + "/*").c_str()), 0);
   }
+}
+
+TEST_F(ProcessesTest, RandomCollectivesOverMpiAreRight) {
+  if (!HasMpi()) GTEST_SKIP() << "no mpirun";
+  const Result result = StartMpi("soak", 3, 1);
+  EXPECT_EQ(result.status, 0) << result.output;
 }
 
 TEST_F(ProcessesTest, MpiDisagreementAndAbsenceAreNamed) {
