@@ -174,8 +174,8 @@ absl::StatusOr<Sharding> GspmdParser::FromTiles(const TileAssignment& tiles, con
 }
 
 absl::Status GspmdParser::ParseDevices(TileAssignment* tiles) {
-  SHOAL_ASSIGN_OR_RETURN(int64_t count, CheckedProduct(tiles->tile_dims));
-  if (count < 1 || count > kMostDevices) return Wrong(absl::StrCat(count, " tiles"));
+  const int64_t count = CheckedProduct(tiles->tile_dims).value_or(0);
+  if (count < 1 || count > kMostDevices) return Wrong("no tiles, or too many");
   if (!Take("<=")) {
     for (int64_t i = 0; i < count; ++i) {
       if (i > 0) SHOAL_RETURN_IF_ERROR(Expect(","));
@@ -184,8 +184,8 @@ absl::Status GspmdParser::ParseDevices(TileAssignment* tiles) {
     return absl::OkStatus();
   }
   SHOAL_ASSIGN_OR_RETURN(DimVector dims, Numbers("[", "]"));
-  SHOAL_ASSIGN_OR_RETURN(int64_t devices, CheckedProduct(dims));
-  if (devices != count) return Wrong("the two lists of dimensions differ in their product");
+  if (CheckedProduct(dims).value_or(0) != count)
+    return Wrong("the two lists of dimensions differ in their product");
   DimVector permutation(dims.size());
   std::iota(permutation.begin(), permutation.end(), 0);
   if (Take("T")) {

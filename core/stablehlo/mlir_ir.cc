@@ -22,7 +22,7 @@ std::string Quoted(absl::string_view text) {
   std::string out = "\"";
   for (unsigned char c : text) {
     if (c == '"' || c == '\\' || c < 0x20 || c >= 0x7F) {
-      absl::StrAppend(&out, "\\", absl::Hex(c, absl::kZeroPad2));
+      absl::StrAppendFormat(&out, "\\%02X", c);
     } else {
       out += static_cast<char>(c);
     }

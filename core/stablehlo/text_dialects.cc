@@ -1,6 +1,7 @@
 // Attributes of the dialects stablehlo and sdy: #stablehlo.gather<...>, #stablehlo<precision DEFAULT>,
 // #sdy.sharding<...>.
-#include "absl/strings/match.h"
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/stablehlo/text_parser.h"
 
@@ -20,6 +21,19 @@ constexpr absl::string_view kStructs[] = {
     "stablehlo.dot_algorithm",
 };
 
+std::vector<int64_t> Integers(const MlirAttribute& list) {
+  std::vector<int64_t> values;
+  for (const MlirAttribute* element : list.elements) values.push_back(element->integer);
+  return values;
+}
+
+bool IsIntegerList(const MlirAttribute& attribute) {
+  if (attribute.kind != MlirAttributeKind::kArray) return false;
+  return std::all_of(attribute.elements.begin(), attribute.elements.end(), [](const MlirAttribute* element) {
+    return element->kind == MlirAttributeKind::kInteger;
+  });
+}
+
 template <size_t n>
 bool Contains(const absl::string_view (&names)[n], absl::string_view name) {
   return std::find(names, names + n, name) != names + n;
@@ -36,7 +50,8 @@ MlirAttribute* TextParser::Struct(absl::string_view name) {
     if (key.empty()) scan_.Fail("a parameter is expected");
     scan_.Expect("=");
     const MlirAttribute* value = Attribute();
-    if (value != nullptr) record->entries.push_back({key, value});
+    if (value == nullptr) break;
+    record->entries.push_back({key, IsIntegerList(*value) ? IntegersAttribute(Integers(*value)) : value});
   }
   return record;
 }
