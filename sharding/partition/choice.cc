@@ -21,6 +21,7 @@ class Chooser {
       : mesh_(mesh), problem_(problem), rule_(*problem.rule), fixed_(fixed) {}
 
   Choice Run() {
+    FindHomeless();
     for (int f = 0; f < factor_count(); ++f) candidates_.push_back(CandidatesOf(f));
     FactorAxesList axes(factor_count());
     Try(axes);  // nothing split: always possible
@@ -31,13 +32,37 @@ class Chooser {
  private:
   int factor_count() const { return static_cast<int>(rule_.factors.size()); }
 
+  bool IsSplittable(int factor) const {
+    const FactorKind kind = rule_.factors[factor].kind;
+    return kind == FactorKind::kPassThrough ||
+           (kind == FactorKind::kReduction && rule_.combiner != Combiner::kRegion) ||
+           (!problem_.splittable.empty() && problem_.splittable[factor]);
+  }
+
+  // The axes that arrays have along factors that cannot be split, or only with halos.
+  void FindHomeless() {
+    auto look = [&](const std::vector<ChoiceTensor>& tensors, const std::vector<TensorFactors>& factors) {
+      for (size_t t = 0; t < tensors.size(); ++t) {
+        if (tensors[t].free) continue;
+        const FactorAxesList axes = ProjectToFactors(rule_, factors[t], tensors[t].layout);
+        for (int f = 0; f < factor_count(); ++f) {
+          const FactorKind kind = rule_.factors[f].kind;
+          if (axes[f].empty() || kind == FactorKind::kPassThrough || kind == FactorKind::kReduction) continue;
+          if (std::find(homeless_.begin(), homeless_.end(), axes[f]) == homeless_.end()) {
+            homeless_.push_back(axes[f]);
+          }
+        }
+      }
+    };
+    look(problem_.results, rule_.results);
+    look(problem_.operands, rule_.operands);
+  }
+
   // What the arrays have along the factor, each list once; the empty one last.
   std::vector<AxisList> CandidatesOf(int factor) const {
     std::vector<AxisList> found;
     const FactorKind kind = rule_.factors[factor].kind;
-    const bool splittable = kind == FactorKind::kPassThrough ||
-                            (kind == FactorKind::kReduction && rule_.combiner != Combiner::kRegion) ||
-                            (!problem_.splittable.empty() && problem_.splittable[factor]);
+    const bool splittable = IsSplittable(factor);
     auto offer = [&](const std::vector<ChoiceTensor>& tensors, const std::vector<TensorFactors>& factors) {
       for (size_t t = 0; t < tensors.size(); ++t) {
         const AxisList axes = ProjectToFactors(rule_, factors[t], tensors[t].layout)[factor];
@@ -48,6 +73,22 @@ class Chooser {
     if (splittable) {
       offer(problem_.results, rule_.results);
       offer(problem_.operands, rule_.operands);
+    }
+    // Axes that stand where nothing can be split may come here instead of being gathered.
+    if (kind == FactorKind::kPassThrough && rule_.factors[factor].size > 1) {
+      const std::vector<AxisList> here = found;
+      for (const AxisList& homeless : homeless_) {
+        std::vector<AxisList> with = {homeless};
+        for (const AxisList& axes : here) with.push_back(Concat(axes, homeless));
+        for (AxisList& axes : with) {
+          if (axes.size() > homeless.size() &&
+              Overlaps(Prefix(axes, axes.size() - homeless.size()), homeless)) {
+            continue;
+          }
+          if (rule_.factors[factor].size % SizeOf(axes) != 0) continue;
+          if (std::find(found.begin(), found.end(), axes) == found.end()) found.push_back(std::move(axes));
+        }
+      }
     }
     found.push_back({});
     return found;
@@ -109,6 +150,7 @@ class Chooser {
       local_bytes += static_cast<double>(LocalShape(result.shape, choice.results[i]).ByteSize());
       choice.cost += PlanReshard(mesh_, result.shape, choice.results[i], result.layout, fixed_).cost;
     }
+    if (problem_.extra_cost) choice.cost += problem_.extra_cost(choice.axes);
     choice.cost += local_bytes * kMemoryByte;
     double points = problem_.flops_per_point;
     for (int f = 0; f < factor_count() && points > 0; ++f) {
@@ -121,6 +163,7 @@ class Chooser {
   const ChoiceProblem& problem_;
   const FactorRule& rule_;
   const AxisList& fixed_;
+  std::vector<AxisList> homeless_;
   std::vector<std::vector<AxisList>> candidates_;
   int tried_ = 0;
   bool have_best_ = false;

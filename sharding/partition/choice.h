@@ -2,6 +2,7 @@
 // the result from there, cheapest.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct ChoiceProblem {
   std::vector<ChoiceTensor> operands, results;
   // Factors of other kinds than pass-through and reduction that the caller can split all the same.
   std::vector<bool> splittable;  // one a factor, or none
+  // What the caller's own data movement costs under a choice, in bytes sent; infinity: it cannot do it.
+  std::function<double(const FactorAxesList&)> extra_cost;
   // Multiplications and additions a point of the whole factor space; 0 if the work is about the bytes.
   double flops_per_point = 0;
 };

@@ -8,7 +8,6 @@
 #include "sharding/partition/region.h"
 
 namespace shoal {
-namespace {
 
 double FlopsPerPoint(const Instruction& old) {
   if (old.opcode() == Opcode::kDot) return 2;
@@ -20,7 +19,6 @@ double FlopsPerPoint(const Instruction& old) {
   return flops;
 }
 
-// Rubbish at the end of an unevenly split dimension must not take part in a reduction.
 Instruction* MaskReduced(Region& region, const FactorRule& rule, const FactorAxesList& axes, size_t tensor,
                          Instruction* local, Literal neutral) {
   Instruction* value = nullptr;
@@ -36,13 +34,15 @@ Instruction* MaskReduced(Region& region, const FactorRule& rule, const FactorAxe
   return local;
 }
 
-}  // namespace
-
 absl::Status PartitionGeneric(Region& region, const Instruction& old) {
   const FactorRule rule = RuleFor(old);
   ChoiceProblem problem = region.ProblemOf(old, rule);
   problem.flops_per_point = FlopsPerPoint(old);
-  const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
+  return PartitionWithChoice(region, old, rule, ChooseFactorAxes(region.mesh(), problem, region.manual()));
+}
+
+absl::Status PartitionWithChoice(Region& region, const Instruction& old, const FactorRule& rule,
+                                 const Choice& choice) {
   region.ReportGathered(old, rule, choice);
   const Opcode combiner = OpcodeOf(rule.combiner);
   std::vector<Instruction*> operands;

@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "sharding/partition/region.h"
+#include "sharding/propagate/flatten.h"
 #include "sharding/propagate/program_mesh.h"
 #include "sharding/reshard/emit.h"
 
@@ -11,6 +12,22 @@ namespace {
 
 bool IsOver(const Sharding& sharding, const Mesh& mesh) {
   return sharding.mesh == nullptr || sharding.mesh->IsMaximal() || *sharding.mesh == mesh;
+}
+
+bool HasShardingInstructions(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (FamilyOf(instruction->opcode()) == OpFamily::kShardingFamily) return true;
+    }
+  }
+  return false;
+}
+
+void DropShardings(Module& module) {
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) instruction->clear_sharding();
+  }
+  module.config().result_shardings.clear();
 }
 
 class EntryPartitioner {

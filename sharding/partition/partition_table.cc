@@ -5,8 +5,13 @@ namespace shoal {
 
 absl::Status PartitionConstant(Region& region, const Instruction& old);  // constant.cc
 absl::Status PartitionReduce(Region& region, const Instruction& old);    // reduce.cc
+absl::Status PartitionGather(Region& region, const Instruction& old);    // gather.cc
 absl::Status PartitionScatter(Region& region, const Instruction& old);   // gather.cc
-absl::Status PartitionTuple(Region& region, const Instruction& old);     // tuple.cc
+absl::Status PartitionSpatial(Region& region, const Instruction& old);   // spatial.cc
+absl::Status PartitionReverse(Region& region, const Instruction& old);
+absl::Status PartitionDynamicSlice(Region& region, const Instruction& old);  // dynamic.cc
+absl::Status PartitionDynamicUpdateSlice(Region& region, const Instruction& old);
+absl::Status PartitionTuple(Region& region, const Instruction& old);  // tuple.cc
 absl::Status PartitionGetTupleElement(Region& region, const Instruction& old);
 absl::Status PartitionBarrier(Region& region, const Instruction& old);
 absl::Status PartitionWhile(Region& region, const Instruction& old);  // control.cc
@@ -23,8 +28,22 @@ PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
       return instruction.operand(0)->shape().rank() == 0 ? PartitionConstant : PartitionGeneric;
     case Opcode::kReduce:
       return PartitionReduce;
+    case Opcode::kGather:
+      return PartitionGather;
     case Opcode::kScatter:
       return PartitionScatter;
+    case Opcode::kSlice:
+    case Opcode::kPad:
+    case Opcode::kConcatenate:
+    case Opcode::kReduceWindow:
+    case Opcode::kConvolution:
+      return PartitionSpatial;
+    case Opcode::kDynamicSlice:
+      return PartitionDynamicSlice;
+    case Opcode::kDynamicUpdateSlice:
+      return PartitionDynamicUpdateSlice;
+    case Opcode::kReverse:
+      return PartitionReverse;
     case Opcode::kTuple:
       return PartitionTuple;
     case Opcode::kGetTupleElement:

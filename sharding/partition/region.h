@@ -92,6 +92,13 @@ using PartitionFunction = absl::Status (*)(Region&, const Instruction&);
 PartitionFunction PartitionFunctionFor(const Instruction& instruction);
 
 absl::Status PartitionGeneric(Region& region, const Instruction& old);
+absl::Status PartitionWithChoice(Region& region, const Instruction& old, const FactorRule& rule,
+                                 const Choice& choice);
+// Operand `tensor` with `neutral` where an unevenly split dimension that is reduced has rubbish at its end.
+Instruction* MaskReduced(Region& region, const FactorRule& rule, const FactorAxesList& axes, size_t tensor,
+                         Instruction* local, Literal neutral);
+// Multiplications and additions a point of the factor space; 0 for what is about bytes.
+double FlopsPerPoint(const Instruction& old);
 // Everything whole on every device, results cut; named in the log.
 absl::Status PartitionReplicated(Region& region, const Instruction& old);
 

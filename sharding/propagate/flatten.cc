@@ -13,6 +13,9 @@ class Flattener {
     bool inlined = false;
     for (Instruction* instruction : computation->instructions()) {
       const auto callees = ProgramComputations(*instruction);
+      if (callees.empty()) {
+        for (Computation* region : instruction->called()) DropConstraints(region);
+      }
       for (int64_t i = 0; i < static_cast<int64_t>(callees.size()); ++i) {
         Computation* callee = instruction->called(i);
         if (!owned_.insert(callee).second) {
@@ -34,6 +37,14 @@ class Flattener {
   }
 
  private:
+  static void DropConstraints(Computation* region) {
+    for (Instruction* instruction : region->instructions()) {
+      if (instruction->opcode() != Opcode::kShardingConstraint) continue;
+      instruction->ReplaceAllUsesWith(instruction->operand(0));
+      region->Remove(instruction);
+    }
+  }
+
   static void Inline(Instruction* call) {
     Computation* into = call->parent();
     const Computation* callee = call->called(0);

@@ -1,6 +1,6 @@
 // Makes every computation that holds arrays belong to one place: calls are inlined, and a loop body, branch
 // or manual region that several instructions share is copied for each. Afterwards an array has one sharding.
-// Regions of scalars (of reduce, sort, ...) stay shared.
+// Regions of scalars (of reduce, sort, ...) stay shared; sharding constraints in them, which say nothing, go.
 #pragma once
 
 #include "absl/status/status.h"

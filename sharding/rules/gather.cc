@@ -1,6 +1,8 @@
 // gather and scatter. Batch dimensions (of the indices, and those that both sides share) pass through, and
-// so do window dimensions that are taken whole; the indexed dimensions need the whole operand. A scatter's
-// batch dimensions are reductions: every part updates its own copy, and the copies are combined.
+// so do window dimensions that are taken whole. A gather's dimension that is indexed one element at a time is
+// a reduction: each part gives what it has and zero for the rest, and the sum is all; other indexed
+// dimensions need the whole operand. A scatter's batch dimensions are reductions too: every part updates its
+// own copy, and the copies are combined; its indexed dimensions are permutations.
 #include <algorithm>
 
 #include "sharding/rules/rule.h"
@@ -36,7 +38,10 @@ FactorRule GatherRule(const Instruction& instruction) {
     const int64_t out = gather.offset_dims[offset++];
     if (gather.slice_sizes[d] == operand.dim(d)) rule.Add({d, -1}, {out});
   }
-  return rule.Build();
+  for (int64_t d : gather.collapsed_slice_dims) {
+    if (Has(gather.start_index_map, d)) rule.Add({d, -1}, {-1}, FactorKind::kReduction);
+  }
+  return rule.SetCombiner(Combiner::kAdd).Build();
 }
 
 FactorRule ScatterRule(const Instruction& instruction) {

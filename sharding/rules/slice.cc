@@ -58,7 +58,17 @@ FactorRule slice_rule(const Instruction& instruction) {
       }
       return rule.Build();
     }
-    default:  // slice, dynamic-slice
+    case Opcode::kDynamicSlice: {
+      // Of a dimension that is cut each part gives what it has, and zero for the rest: a sum.
+      const Shape& result = instruction.shape();
+      RuleBuilder rule(instruction);
+      for (int64_t d = 0; d < operand.rank(); ++d) {
+        const bool whole = result.dim(d) == operand.dim(d);
+        rule.Add({d}, {whole ? d : -1}, whole ? kPass : FactorKind::kReduction);
+      }
+      return rule.SetCombiner(Combiner::kAdd).Build();
+    }
+    default:  // slice
       return SameSizesPass(instruction, instruction.shape(), operand, {1});
   }
 }

@@ -1,6 +1,6 @@
-// partition_tool PROGRAM PARTITIONS [CHOOSE]: reads StableHLO (bytecode or text), propagates and partitions it
-// and prints the local program as HLO text that XLA reads, after lines that say which part of each parameter
-// and result each partition has:
+// partition_tool PROGRAM PARTITIONS [CHOOSE]: reads StableHLO (bytecode or text), propagates and partitions
+// it and prints the local program as HLO text that XLA reads, after lines that say which part of each
+// parameter and result each partition has:
 //
 //   # parameter f32[8,6] f32[4,6] 0,0 4,0
 //   # result f32[] f32[] ;;

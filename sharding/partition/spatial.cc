@@ -1,0 +1,243 @@
+// Operations whose locality is spatial: slice, pad, concatenate, reverse, reduce-window, convolution. Along a
+// split dimension each part of the result needs a window of the operand, which neighbours provide
+// (reshard/halo.h); then the operation runs on it without padding. Where that costs more than moving the axes
+// elsewhere or gathering, the choice says so and nothing here is special.
+#include <limits>
+
+#include "sharding/mesh/axes.h"
+#include "sharding/partition/region.h"
+#include "sharding/reshard/halo.h"
+
+namespace shoal {
+namespace {
+
+// Result element o along a dimension needs operand elements [first + o*stride, + extent).
+struct SpatialUse {
+  int factor = 0;
+  int64_t operand = 0;
+  int64_t dim = 0, result_dim = 0;
+  int64_t first = 0, stride = 1, extent = 1;
+  int64_t fill_operand = -1;  // this scalar operand stands outside the array; -1: zero; -2: anything
+};
+
+void AddWindowUse(const WindowDimension& w, SpatialUse use, std::vector<SpatialUse>& uses) {
+  if (w.base_dilation != 1) return;
+  use.first = -w.padding_low;
+  use.stride = w.stride;
+  use.extent = (w.size - 1) * w.window_dilation + 1;
+  uses.push_back(use);
+}
+
+void AddReduceWindowUses(const Instruction& old, const FactorRule& rule, std::vector<SpatialUse>& uses) {
+  const Window& window = old.attributes<WindowAttributes>().window;
+  const int64_t inputs = old.operand_count() / 2;
+  for (int64_t d = 0; d < static_cast<int64_t>(window.size()); ++d) {
+    for (int64_t i = 0; i < inputs; ++i) {
+      AddWindowUse(window[d], {rule.operands[i][d][0], i, d, d, 0, 1, 1, inputs + i}, uses);
+    }
+  }
+}
+
+void AddConvolutionUses(const Instruction& old, const FactorRule& rule, std::vector<SpatialUse>& uses) {
+  const auto& conv = old.attributes<ConvolutionAttributes>();
+  for (size_t i = 0; i < conv.window.size(); ++i) {
+    const int64_t dim = conv.input_spatial[i];
+    AddWindowUse(conv.window[i], {rule.operands[0][dim][0], 0, dim, conv.output_spatial[i]}, uses);
+  }
+}
+
+void AddConcatenateUses(const Instruction& old, const FactorRule& rule, std::vector<SpatialUse>& uses) {
+  const int64_t dim = old.dimensions()[0];
+  int64_t begin = 0;
+  for (int64_t i = 0; i < old.operand_count(); ++i) {
+    uses.push_back({rule.operands[i][dim][0], i, dim, dim, -begin, 1, 1, -2});
+    begin += old.operand(i)->shape().dim(dim);
+  }
+}
+
+// All uses along factors that move values.
+std::vector<SpatialUse> UsesOf(const Instruction& old, const FactorRule& rule) {
+  std::vector<SpatialUse> all, uses;
+  const int64_t rank = old.shape().IsArray() ? old.shape().rank() : 0;
+  switch (old.opcode()) {
+    case Opcode::kSlice: {
+      const auto& slice = old.attributes<SliceAttributes>();
+      for (int64_t d = 0; d < rank; ++d) {
+        all.push_back({rule.operands[0][d][0], 0, d, d, slice.starts[d], slice.strides[d], 1, -2});
+      }
+      break;
+    }
+    case Opcode::kPad: {
+      const auto& pad = old.attributes<PadAttributes>();
+      for (int64_t d = 0; d < rank; ++d) {
+        if (pad.interior[d] == 0) all.push_back({rule.operands[0][d][0], 0, d, d, -pad.low[d], 1, 1, 1});
+      }
+      break;
+    }
+    case Opcode::kConcatenate:
+      AddConcatenateUses(old, rule, all);
+      break;
+    case Opcode::kReduceWindow:
+      AddReduceWindowUses(old, rule, all);
+      break;
+    case Opcode::kConvolution:
+      AddConvolutionUses(old, rule, all);
+      break;
+    default:
+      break;
+  }
+  for (const SpatialUse& use : all) {
+    if (rule.factors[use.factor].kind == FactorKind::kPermutation) uses.push_back(use);
+  }
+  return uses;
+}
+
+Shape FirstResult(const Instruction& old) { return old.shape().Leaves()[0]; }
+
+HaloWindow WindowFor(const Instruction& old, const SpatialUse& use, const AxisList& axes) {
+  const int64_t local = LocalSize(FirstResult(old).dim(use.result_dim), SizeOf(axes));
+  return {use.dim,
+          axes,
+          old.operand(use.operand)->shape().dim(use.dim),
+          use.first,
+          local * use.stride,
+          (local - 1) * use.stride + use.extent};
+}
+
+// Bytes that all windows cost under a choice.
+double HaloBytes(const Instruction& old, const FactorRule& rule, absl::Span<const SpatialUse> uses,
+                 const FactorAxesList& axes) {
+  double bytes = 0;
+  for (const SpatialUse& use : uses) {
+    if (axes[use.factor].empty()) continue;
+    if (FirstResult(old).dim(use.result_dim) == 0) return std::numeric_limits<double>::infinity();
+    const Shape& operand = old.operand(use.operand)->shape();
+    double row = static_cast<double>(ByteWidth(operand.element_type()));
+    for (int64_t d = 0; d < operand.rank(); ++d) {
+      if (d == use.dim) continue;
+      int64_t parts = 1;
+      for (int factor : rule.operands[use.operand][d]) parts *= SizeOf(axes[factor]);
+      row *= static_cast<double>(LocalSize(operand.dim(d), parts));
+    }
+    const HaloWindow window = WindowFor(old, use, axes[use.factor]);
+    // Sent, and copied.
+    bytes += row * static_cast<double>(HaloRows(window)) + 0.1 * row * static_cast<double>(window.size) + 256;
+  }
+  return bytes;
+}
+
+// The operation on its windows: nothing is padded or cut off along split dimensions any more.
+Attributes WindowAttributesOf(const Instruction& old, Attributes attributes,
+                              absl::Span<const SpatialUse> uses, const FactorAxesList& axes,
+                              absl::Span<Instruction* const> operands) {
+  for (const SpatialUse& use : uses) {
+    if (axes[use.factor].empty()) continue;
+    if (auto* slice = std::get_if<SliceAttributes>(&attributes)) {
+      slice->starts[use.dim] = 0;
+      slice->limits[use.dim] = operands[0]->shape().dim(use.dim);
+    } else if (auto* pad = std::get_if<PadAttributes>(&attributes)) {
+      pad->low[use.dim] = pad->high[use.dim] = 0;
+    } else if (auto* window = std::get_if<WindowAttributes>(&attributes)) {
+      window->window[use.dim].padding_low = window->window[use.dim].padding_high = 0;
+    } else if (auto* conv = std::get_if<ConvolutionAttributes>(&attributes)) {
+      for (size_t i = 0; i < conv->input_spatial.size(); ++i) {
+        if (conv->input_spatial[i] != use.dim) continue;
+        conv->window[i].padding_low = conv->window[i].padding_high = 0;
+      }
+    }
+  }
+  return attributes;
+}
+
+// Each element from the operand in whose range its index lies.
+Instruction* SelectByRange(LocalBuilder& b, const Instruction& old, absl::Span<Instruction* const> windows,
+                           const AxisList& axes) {
+  const int64_t dim = old.dimensions()[0];
+  Instruction* result = windows.back();
+  const Shape index_shape = result->shape().WithElementType(ElementType::kS32);
+  Instruction* begin = b.Binary(Opcode::kMultiply, b.Coordinate(axes), b.ConstantS32(index_shape.dim(dim)));
+  Instruction* index = b.Add(Opcode::kIota, index_shape, {}, DimensionsAttributes{{dim}});
+  index = b.Binary(Opcode::kAdd, index, b.BroadcastScalar(begin, index_shape.dims()));
+  int64_t end = old.shape().dim(dim);
+  for (size_t i = windows.size() - 1; i > 0; --i) {
+    end -= old.operand(static_cast<int64_t>(i))->shape().dim(dim);
+    Instruction* limit = b.BroadcastScalar(b.ConstantS32(end), index_shape.dims());
+    result = b.Select(b.Compare(ComparisonDirection::kLt, index, limit), windows[i - 1], result);
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::Status PartitionSpatial(Region& region, const Instruction& old) {
+  const FactorRule rule = RuleFor(old);
+  const std::vector<SpatialUse> uses = UsesOf(old, rule);
+  ChoiceProblem problem = region.ProblemOf(old, rule);
+  problem.splittable.assign(rule.factors.size(), false);
+  for (const SpatialUse& use : uses) problem.splittable[use.factor] = true;
+  problem.extra_cost = [&](const FactorAxesList& axes) { return HaloBytes(old, rule, uses, axes); };
+  problem.flops_per_point = FlopsPerPoint(old);
+  const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
+  bool any_halo = false;
+  for (const SpatialUse& use : uses) any_halo |= !choice.axes[use.factor].empty();
+  if (!any_halo) return PartitionWithChoice(region, old, rule, choice);
+
+  LocalBuilder& builder = region.builder();
+  std::vector<Instruction*> operands;
+  std::vector<Shape> operand_shapes;
+  for (int64_t i = 0; i < old.operand_count(); ++i) {
+    operands.push_back(MaskReduced(region, rule, choice.axes, static_cast<size_t>(i),
+                                   region.Get(old.operand(i), choice.operands[i]),
+                                   IdentityOf(Opcode::kAdd, old.operand(i)->shape().element_type())));
+  }
+  for (const SpatialUse& use : uses) {
+    const AxisList& axes = choice.axes[use.factor];
+    if (axes.empty()) continue;
+    Instruction* fill = use.fill_operand >= 0 ? operands[use.fill_operand] : nullptr;
+    if (use.fill_operand == -1) fill = builder.Zero(old.operand(use.operand)->shape().element_type());
+    operands[use.operand] = FetchWindow(builder, operands[use.operand], WindowFor(old, use, axes), fill);
+  }
+  if (old.opcode() == Opcode::kConcatenate) {
+    Instruction* joined = SelectByRange(builder, old, operands, choice.axes[uses[0].factor]);
+    region.SetResult(&old, 0, joined, choice.results[0]);
+    return absl::OkStatus();
+  }
+  for (Instruction* operand : operands) operand_shapes.push_back(operand->shape());
+  const Shape shape = Region::LocalTree(old.shape(), choice.results);
+  Attributes attributes = LocalAttributes(old, rule, choice.axes, operand_shapes, shape.Leaves());
+  attributes = WindowAttributesOf(old, std::move(attributes), uses, choice.axes, operands);
+  Instruction* local = builder.Add(old.opcode(), shape, operands, std::move(attributes), old.called());
+  const std::vector<Instruction*> results = region.Explode(local);
+  for (size_t i = 0; i < results.size(); ++i) {
+    region.SetResult(&old, static_cast<int64_t>(i), results[i], choice.results[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PartitionReverse(Region& region, const Instruction& old) {
+  const FactorRule rule = RuleFor(old);
+  ChoiceProblem problem = region.ProblemOf(old, rule);
+  problem.splittable.assign(rule.factors.size(), true);
+  problem.extra_cost = [&](const FactorAxesList& axes) {
+    double bytes = 0;
+    for (int64_t d : old.dimensions()) {
+      const int factor = rule.operands[0][d][0];
+      if (axes[factor].empty()) continue;
+      if (old.shape().dim(d) % SizeOf(axes[factor]) != 0) return std::numeric_limits<double>::infinity();
+      bytes +=
+          static_cast<double>(LocalShape(old.shape(), *LayoutFor(rule, rule.operands[0], axes)).ByteSize());
+    }
+    return bytes;
+  };
+  const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
+  Instruction* operand = region.Get(old.operand(0), choice.operands[0]);
+  for (int64_t d : old.dimensions()) {
+    const AxisList& axes = choice.axes[rule.operands[0][d][0]];
+    if (!axes.empty()) operand = FetchMirrored(region.builder(), operand, axes);
+  }
+  Instruction* local = region.builder().Add(Opcode::kReverse, operand->shape(), {operand}, old.attributes());
+  region.SetResult(&old, 0, local, choice.results[0]);
+  return absl::OkStatus();
+}
+
+}  // namespace shoal

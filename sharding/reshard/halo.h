@@ -1,0 +1,28 @@
+// Windows of a split dimension: each part gets a range of the whole dimension that moves on evenly from part
+// to part, wherever it lies. Neighbours send what is missing.
+//
+//   n=8 over 4 parts of 2, first=-1, step=2, size=4:   parts get [-1,3) [1,5) [3,7) [5,9)
+#pragma once
+
+#include "core/hlo/instruction.h"
+#include "sharding/reshard/local_builder.h"
+
+namespace shoal {
+
+struct HaloWindow {
+  int64_t dim = 0;
+  AxisList axes;       // that the dimension is split over
+  int64_t global = 0;  // its whole size
+  int64_t first = 0;   // where the window of part 0 begins
+  int64_t step = 0;    // from one part's to the next
+  int64_t size = 0;    // elements of each window
+};
+
+// Rows that one device sends.
+int64_t HaloRows(const HaloWindow& window);
+// `x` is this device's part. Elements outside the dimension are `fill` (a scalar), or anything if it is null.
+Instruction* FetchWindow(LocalBuilder& builder, Instruction* x, const HaloWindow& window, Instruction* fill);
+// The part that lies as far from the end as this one lies from the beginning.
+Instruction* FetchMirrored(LocalBuilder& builder, Instruction* x, const AxisList& axes);
+
+}  // namespace shoal
