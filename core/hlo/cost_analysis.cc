@@ -82,6 +82,10 @@ Cost DotCost(const Instruction& op) {
 
 // Positions of one window dimension where the kernel's element meets the input, summed over the kernel.
 double MeetingPositions(int64_t input, int64_t output, const WindowDimension& w) {
+  // Padding matters little in what is too big to count.
+  constexpr int64_t kMaxCounted = int64_t{1} << 20;
+  if (w.size > kMaxCounted / std::max<int64_t>(output, 1))
+    return static_cast<double>(w.size) * static_cast<double>(output);
   double meetings = 0;
   for (int64_t k = 0; k < w.size; ++k) {
     for (int64_t o = 0; o < output; ++o) {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
-#include "core/passes/fusion_plan.h"
+#include "core/passes/kernel_groups.h"
 
 namespace shoal {
 namespace {
@@ -21,95 +21,96 @@ FusionKind KindOf(const Instruction& root) {
   }
 }
 
-// Builds the fusion of one root.
+// Builds the fusion of one group.
 class FusionBuilder {
  public:
-  FusionBuilder(const FusionPlan& plan, Instruction* root) : plan_(plan), root_(root) {}
-
-  // What is computed inside, operands first. Only the root: nothing to fuse.
-  const std::vector<Instruction*>& Collect() {
-    Visit(root_);
-    return inside_;
-  }
+  FusionBuilder(const KernelGroups& groups, const KernelGroup& group) : groups_(groups), group_(group) {}
 
   Instruction* Build() {
-    Module* module = root_->parent()->parent();
-    Computation* fused = module->AddComputation(absl::StrCat("fused_", OpcodeName(root_->opcode())));
-    absl::flat_hash_map<const Instruction*, Instruction*> clones;
-    std::vector<Instruction*> operands;
-    for (Instruction* instruction : inside_) {
-      std::vector<Instruction*> inner;
-      for (int64_t i = 0; i < instruction->operand_count(); ++i) {
-        Instruction* operand = instruction->operand(i);
-        if (IsInside(instruction, i)) {
-          inner.push_back(clones.at(operand));
-          continue;
-        }
-        Instruction*& parameter = parameters_[operand];
-        if (parameter == nullptr) {
-          parameter = fused->AddParameter(static_cast<int64_t>(operands.size()), operand->shape());
-          operands.push_back(operand);
-        }
-        inner.push_back(parameter);
-      }
-      clones[instruction] = fused->AddClone(*instruction, inner);
-      clones[instruction]->clear_sharding();
-    }
-    fused->set_root(clones.at(root_));
-    fused->SortTopologically();
-    Instruction* fusion = root_->parent()->Add(Opcode::kFusion, root_->shape(), operands,
-                                               FusionAttributes{KindOf(*root_)}, {fused});
-    fusion->set_op_name(root_->op_name());
+    Instruction* const first = group_.roots[0];
+    fused_ = first->parent()->parent()->AddComputation(absl::StrCat("fused_", OpcodeName(first->opcode())));
+    for (Instruction* instruction : group_.inside) Clone(instruction);
+    std::vector<Instruction*> roots;
+    for (const Instruction* root : group_.roots) roots.push_back(clones_.at(root));
+    fused_->set_root(roots.size() == 1 ? roots[0] : fused_->AddTuple(roots));
+    fused_->SortTopologically();
+    Instruction* fusion = first->parent()->Add(Opcode::kFusion, fused_->root()->shape(), operands_,
+                                               FusionAttributes{KindOf(*first)}, {fused_});
+    fusion->set_op_name(first->op_name());
     return fusion;
   }
 
  private:
-  // The root's own memory may be one of its kernel's operands only if it is not inside.
-  bool IsInside(const Instruction* user, int64_t operand) const { return plan_.IsInlined(user, operand); }
-
-  void Visit(Instruction* instruction) {
-    if (!seen_.insert(instruction).second) return;
+  void Clone(Instruction* instruction) {
+    std::vector<Instruction*> inner;
     for (int64_t i = 0; i < instruction->operand_count(); ++i) {
-      if (IsInside(instruction, i)) Visit(instruction->operand(i));
+      Instruction* operand = instruction->operand(i);
+      inner.push_back(groups_.IsInside(group_, instruction, i) ? clones_.at(operand) : Parameter(operand));
     }
-    inside_.push_back(instruction);
+    Instruction* clone = fused_->AddClone(*instruction, inner);
+    clone->clear_sharding();
+    clones_[instruction] = clone;
   }
 
-  const FusionPlan& plan_;
-  Instruction* root_;
-  absl::flat_hash_set<const Instruction*> seen_;
-  std::vector<Instruction*> inside_;
-  absl::flat_hash_map<const Instruction*, Instruction*> parameters_;  // outside values
+  Instruction* Parameter(Instruction* outside) {
+    Instruction*& parameter = parameters_[outside];
+    if (parameter == nullptr) {
+      parameter = fused_->AddParameter(static_cast<int64_t>(operands_.size()), outside->shape());
+      operands_.push_back(outside);
+    }
+    return parameter;
+  }
+
+  const KernelGroups& groups_;
+  const KernelGroup& group_;
+  Computation* fused_ = nullptr;
+  absl::flat_hash_map<const Instruction*, Instruction*> clones_;      // of what is inside
+  absl::flat_hash_map<const Instruction*, Instruction*> parameters_;  // of what is not
+  std::vector<Instruction*> operands_;
 };
 
-bool IsPlain(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast ||
-         instruction.opcode() == Opcode::kConstant;
+void RemoveUnused(Computation& computation) {
+  const std::vector<Instruction*> all = computation.instructions();
+  for (auto it = all.rbegin(); it != all.rend(); ++it) {
+    Instruction* instruction = *it;
+    const bool stays = !instruction->users().empty() || instruction == computation.root() ||
+                       instruction->opcode() == Opcode::kParameter || HasSideEffect(instruction->opcode()) ||
+                       IsCrossDevice(instruction->opcode());
+    if (!stays) computation.Remove(instruction);
+  }
 }
 
 bool FuseComputation(Computation& computation, const FusionModel& model) {
   const FusionPlan plan(computation, model);
-  std::vector<Instruction*> order;
+  const KernelGroups groups(plan);
+  // A fusion stands where the last of its roots stood.
+  absl::flat_hash_map<const Instruction*, std::vector<Instruction*>> after;
   std::vector<std::pair<Instruction*, Instruction*>> replaced;
-  for (Instruction* instruction : plan.instructions()) {
-    order.push_back(instruction);
-    if (!plan.IsRoot(instruction) || !plan.CanBeKernel(instruction) || IsPlain(*instruction)) continue;
-    FusionBuilder builder(plan, instruction);
-    if (builder.Collect().size() == 1) continue;
-    Instruction* fusion = builder.Build();
-    order.push_back(fusion);
-    replaced.emplace_back(instruction, fusion);
-  }
-  if (replaced.empty()) return false;
-  computation.SetOrder(order);
-  for (auto [root, fusion] : replaced) root->ReplaceAllUsesWith(fusion);
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    const bool is_root = *it == computation.root();
-    if ((*it)->users().empty() && !is_root && (*it)->opcode() != Opcode::kParameter &&
-        !HasSideEffect((*it)->opcode()) && !IsCrossDevice((*it)->opcode())) {
-      computation.Remove(*it);
+  for (const KernelGroup& group : groups.groups()) {
+    if (group.inside.size() == 1) continue;
+    Instruction* fusion = FusionBuilder(groups, group).Build();
+    std::vector<Instruction*>& here = after[group.roots.back()];
+    here.push_back(fusion);
+    for (size_t i = 0; i < group.roots.size(); ++i) {
+      Instruction* value = fusion;
+      if (group.roots.size() > 1) {
+        value = computation.AddGetTupleElement(fusion, static_cast<int64_t>(i));
+        here.push_back(value);
+      }
+      replaced.emplace_back(group.roots[i], value);
     }
   }
+  if (replaced.empty()) return false;
+  std::vector<Instruction*> order;
+  for (Instruction* instruction : plan.instructions()) {
+    order.push_back(instruction);
+    if (auto it = after.find(instruction); it != after.end()) {
+      order.insert(order.end(), it->second.begin(), it->second.end());
+    }
+  }
+  computation.SetOrder(order);
+  for (auto [root, value] : replaced) root->ReplaceAllUsesWith(value);
+  RemoveUnused(computation);
   return true;
 }
 
@@ -131,7 +132,13 @@ absl::StatusOr<bool> Fuse(Module& module, const FusionModel& model) {
   std::vector<Computation*> computations;
   Reach(module.entry(), computations);
   bool changed = false;
-  for (Computation* computation : computations) changed |= FuseComputation(*computation, model);
+  for (Computation* computation : computations) {
+    changed |= FuseComputation(*computation, model);
+    if (!computation->SortTopologically()) {
+      return absl::InternalError(
+          absl::StrCat("fusing made a circle in ", computation->name(), "; please report"));
+    }
+  }
   return changed;
 }
 

@@ -79,6 +79,19 @@ bool FusionPlan::IsInlined(const Instruction* user, int64_t operand) const {
   return !OnlyRenames(*producer) || IsInlined(producer, 0);
 }
 
+bool FusionPlan::ReadsInPlace(const Instruction* root, const Instruction* user, int64_t operand) const {
+  const Instruction* producer = user->operand(operand);
+  const Use& own = nodes_.at(root).uses[0];
+  const bool reduces = root->opcode() == Opcode::kReduce;
+  const uint64_t home = reduces ? Through(root, 0, own).index_class : 0;
+  const int64_t elements = ElementsOf((reduces ? root->operand(0) : root)->shape());
+  if (!producer->shape().IsArray() || producer->shape().ElementCount() != elements) return false;
+  for (const Use& use : nodes_.at(user).uses) {
+    if (use.kernel == root && Through(user, operand, use).index_class != home) return false;
+  }
+  return true;
+}
+
 void FusionPlan::MakeRoot(const Instruction* instruction) {
   Node& node = nodes_.at(instruction);
   node.is_root = true;

@@ -24,6 +24,9 @@ class FusionPlan {
   bool IsRoot(const Instruction* instruction) const { return nodes_.at(instruction).is_root; }
   // Whether `operand` is computed inside a kernel in which `user` stands.
   bool IsInlined(const Instruction* user, int64_t operand) const;
+  // Whether `user`, computed inside the kernel of `root`, reads `operand` element by element where the kernel
+  // writes (or, for a reduce as root, where it reads its own operand).
+  bool ReadsInPlace(const Instruction* root, const Instruction* user, int64_t operand) const;
   // Whether a kernel may grow from this root.
   bool CanBeKernel(const Instruction* instruction) const { return nodes_.at(instruction).fusable; }
 

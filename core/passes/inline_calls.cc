@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/passes/loop_state.h"
 
 namespace shoal {
 namespace {
@@ -22,12 +23,14 @@ Instruction* WithShardings(Instruction* value, const Instruction& from) {
   return constraint;
 }
 
-bool InlineIn(Computation& computation) {
+bool InlineIn(Computation& computation, const absl::flat_hash_map<const Computation*, int>& call_counts) {
   bool changed = false;
   for (Instruction* call : computation.instructions()) {
     if (call->opcode() != Opcode::kCall) continue;
     const std::vector<Instruction*> arguments(call->operands().begin(), call->operands().end());
-    Instruction* result = WithShardings(InlineBody(*call->called(0), arguments, computation), *call);
+    const Computation& callee = *call->called(0);
+    const bool shared = call_counts.at(&callee) > 1;
+    Instruction* result = WithShardings(InlineBody(callee, arguments, computation, shared), *call);
     call->ReplaceAllUsesWith(result);
     computation.Remove(call);
     changed = true;
@@ -38,7 +41,7 @@ bool InlineIn(Computation& computation) {
 }  // namespace
 
 Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const> arguments,
-                        Computation& into) {
+                        Computation& into, bool copy_control) {
   absl::flat_hash_map<const Instruction*, Instruction*> clones;
   for (const Instruction* instruction : callee.instructions()) {
     if (instruction->opcode() == Opcode::kParameter) {
@@ -47,7 +50,11 @@ Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const
     }
     std::vector<Instruction*> operands;
     for (const Instruction* operand : instruction->operands()) operands.push_back(clones.at(operand));
-    clones[instruction] = into.AddClone(*instruction, operands);
+    Instruction* clone = into.AddClone(*instruction, operands);
+    clones[instruction] = clone;
+    if (!copy_control || FamilyOf(clone->opcode()) != OpFamily::kControlFamily) continue;
+    for (int64_t i = 0; i < static_cast<int64_t>(clone->called().size()); ++i)
+      clone->set_called(i, into.parent()->CloneComputation(*clone->called(i)));
   }
   return clones.at(callee.root());
 }
@@ -55,9 +62,10 @@ Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const
 absl::StatusOr<bool> InlineCalls(Module& module) {
   // Callees first, so that what is copied has no calls any more.
   module.SortComputations();
+  const auto call_counts = CallCounts(module);
   bool changed = false;
   for (Computation* computation : module.computations()) {
-    if (!InlineIn(*computation)) continue;
+    if (!InlineIn(*computation, call_counts)) continue;
     changed = true;
     if (!computation->SortTopologically())
       return absl::InternalError(absl::StrCat("%", computation->name(), " has a cycle after inlining"));

@@ -15,8 +15,9 @@ namespace shoal {
 absl::StatusOr<bool> InlineCalls(Module& module);
 
 // Puts a copy of `callee`'s body into `into`, its parameters being `arguments`; gives what stands for its
-// root. Appends: the caller sorts.
+// root. Appends: the caller sorts. Computations that the body calls are shared with it, or copied with
+// `copy_control` if they belong to loops and branches: these want one caller each to be worked on.
 Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const> arguments,
-                        Computation& into);
+                        Computation& into, bool copy_control = false);
 
 }  // namespace shoal

@@ -1,12 +1,14 @@
 #include "core/passes/optimize.h"
 
 #include "core/base/status.h"
+#include "core/passes/combine_collectives.h"
 #include "core/passes/cse.h"
 #include "core/passes/dce.h"
 #include "core/passes/fold.h"
 #include "core/passes/inline_calls.h"
 #include "core/passes/remove_barriers.h"
 #include "core/passes/simplify.h"
+#include "core/passes/simplify_while.h"
 
 namespace shoal {
 namespace {
@@ -16,6 +18,8 @@ const Pass kSimplify = {"simplify", Simplify};
 const Pass kFold = {"fold", Fold};
 const Pass kCse = {"cse", EliminateCommonSubexpressions};
 const Pass kDce = {"dce", EliminateDeadCode};
+const Pass kSimplifyWhile = {"simplify_while", SimplifyWhile};
+const Pass kCombineCollectives = {"combine_collectives", CombineCollectives};
 const Pass kRemoveBarriers = {"remove_barriers", RemoveBarriers};
 
 constexpr int kMaxRounds = 4;
@@ -29,14 +33,17 @@ absl::StatusOr<bool> Prepare(Module& module, const PassObserver& observer) {
 absl::StatusOr<bool> Optimize(Module& module, const PassObserver& observer) {
   // Calls first: the others see across them.
   SHOAL_ASSIGN_OR_RETURN(bool inlined, RunPasses({kInlineCalls}, module, observer));
-  SHOAL_ASSIGN_OR_RETURN(bool simplified,
-                         RunToFixpoint({kSimplify, kFold, kCse, kDce}, module, kMaxRounds, observer));
+  SHOAL_ASSIGN_OR_RETURN(bool simplified, RunToFixpoint({kSimplify, kFold, kCse, kSimplifyWhile, kDce},
+                                                        module, kMaxRounds, observer));
   // Barriers keep apart what cse would merge; after it they are in the way of fusion.
   SHOAL_ASSIGN_OR_RETURN(bool removed, RunPasses({kRemoveBarriers}, module, observer));
+  SHOAL_ASSIGN_OR_RETURN(bool combined, RunPasses({kCombineCollectives}, module, observer));
   if (removed) SHOAL_RETURN_IF_ERROR(RunPasses({kSimplify, kDce}, module, observer).status());
-  return inlined || simplified || removed;
+  return inlined || simplified || removed || combined;
 }
 
-std::vector<Pass> AllPasses() { return {kCse, kDce, kFold, kInlineCalls, kRemoveBarriers, kSimplify}; }
+std::vector<Pass> AllPasses() {
+  return {kCombineCollectives, kCse, kDce, kFold, kInlineCalls, kRemoveBarriers, kSimplify, kSimplifyWhile};
+}
 
 }  // namespace shoal

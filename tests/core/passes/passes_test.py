@@ -169,6 +169,33 @@ body { s = (s32[], f32[3], f32[3], f32[3], s32[]) parameter(0) i = s32[] get-tup
  one = s32[] constant(1) j = s32[] add(i, one) a = f32[3] add(x, y) b = f32[3] cosine(z) m = s32[] multiply(k, j)
  ROOT t = (s32[], f32[3], f32[3], f32[3], s32[]) tuple(j, a, y, b, m) }
 """
+COUNTED = """cond {{ s = (s32[], s32[], f32[64,8], f32[8,64], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0
+ n = s32[] get-tuple-element(s), index=1 ROOT p = pred[] compare(i, n), direction={direction} }}
+body {{ s = (s32[], s32[], f32[64,8], f32[8,64], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0
+ n = s32[] get-tuple-element(s), index=1 x = f32[64,8] get-tuple-element(s), index=2 y = f32[8,64] get-tuple-element(s), index=3
+ k = f32[] get-tuple-element(s), index=4
+ step = s32[] constant({step}) j = s32[] add(step, i) e = f32[64,8] exponential(x) t = f32[8,64] transpose(e), dimensions={{1,0}}
+ b = f32[8,64] broadcast(k), dimensions={{}} u = f32[8,64] multiply(y, t) v = f32[8,64] add(u, b)
+ ROOT r = (s32[], s32[], f32[64,8], f32[8,64], f32[]) tuple(j, n, x, v, k) }}
+"""
+COUNTED_MAIN = ("x = f32[64,8] parameter(0) y = f32[8,64] parameter(1) i = s32[] constant({start}) n = s32[] constant({limit}) "
+                "k = f32[] constant(0.5) t = (s32[], s32[], f32[64,8], f32[8,64], f32[]) tuple(i, n, x, y, k) "
+                "w = (s32[], s32[], f32[64,8], f32[8,64], f32[]) while(t), condition=cond, body=body "
+                "r = f32[8,64] get-tuple-element(w), index=3 q = s32[] get-tuple-element(w), index=0 "
+                "a = s32[] get-tuple-element(w), index=1 o = f32[64,8] get-tuple-element(w), index=2 "
+                "ROOT z = (f32[8,64], s32[], s32[], f32[64,8]) tuple(r, q, a, o)")
+# (start, limit, step, direction, opcodes that are gone, there)
+LOOPS = [
+    (0, 3, 1, "LT", "", "while"),
+    (5, 0, -2, "GT", "", "while"),
+    (0, 0, 1, "LT", "while exponential", ""),
+    (4, 3, 1, "LT", "while", ""),
+    (3, 3, 1, "LE", "while", "exponential"),
+    (2, 4, 5, "LT", "while", "exponential"),
+    (3, 4, -1, "GT", "while", ""),
+    (7, 6, -1, "GE", "", "while"),
+]
+
 OTHERS = [
     ("inline_calls", "inline", "x = f32[3] parameter(0) ROOT r = f32[3] call(x), to_apply=g", "call", "subtract", CALLS),
     ("cse", "commuted", "x = f32[3] parameter(0) y = f32[3] parameter(1) a = f32[3] add(x, y) b = f32[3] add(y, x) "
@@ -213,6 +240,32 @@ def test_fold(case):
 @pytest.mark.parametrize("case", OTHERS, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_pass(case):
     check(case[0] + ",dce", *case[2:])
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda l: "_".join(str(v) for v in l[:4]))
+def test_loops(loop):
+    start, limit, step, direction, gone, there = loop
+    body = COUNTED_MAIN.format(start=start, limit=limit)
+    regions = COUNTED.format(step=step, direction=direction)
+    after = check("simplify_while,fold,simplify,dce", body, gone, there, regions)
+    if "while" in there.split():
+        # What does not change is computed and read outside.
+        loop_body = after[after.index("%body"):after.index("ROOT", after.index("%body"))]
+        assert "exponential" not in loop_body and "transpose" not in loop_body, after
+        assert after.count("f32[8,64]{1,0} parameter") <= 1 and "(s32[], f32[8,64]{1,0}, f32[8,64]{1,0}) while" in after, after
+    hlo_oracle.optimize(text_of(body, regions), "optimize")
+
+
+def test_collectives_combine():
+    text = text_of(
+        "x = f32[3] parameter(0) y = f32[5] parameter(1) z = f32[7] parameter(2) a = f32[3] all-reduce(x), "
+        "replica_groups={{0,1}}, to_apply=add b = f32[5] all-reduce(y), replica_groups={{0,1}}, to_apply=add2 "
+        "c = f32[7] all-reduce(z), replica_groups={{1,0}}, to_apply=add s = f32[3] add(a, x) d = f32[3] all-reduce(s), "
+        "replica_groups={{0,1}}, to_apply=add ROOT r = (f32[3], f32[5], f32[7], f32[3]) tuple(a, b, c, d)",
+        ADD + ADD.replace("add {", "add2 {"))
+    after = hlo_oracle.optimize(text, "combine_collectives")
+    assert "(f32[3]{0}, f32[5]{0}) all-reduce(%x, %y)" in after, after
+    assert after.count("all-reduce(") == 3
 
 
 def test_cse_leaves_one_of_each():

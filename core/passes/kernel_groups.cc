@@ -1,0 +1,154 @@
+#include "core/passes/kernel_groups.h"
+
+#include <algorithm>
+
+namespace shoal {
+namespace {
+
+constexpr int64_t kWorthJoiningBytes = 4096;  // what is smaller stays in the first-level cache anyway
+constexpr size_t kMaxOutputs = 8, kMaxOutside = 24, kMaxInside = 150;
+constexpr size_t kMaxSearch = 4000;  // instructions looked at before a join is given up
+
+bool IsPlain(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast ||
+         instruction.opcode() == Opcode::kConstant;
+}
+
+}  // namespace
+
+KernelGroups::KernelGroups(const FusionPlan& plan) : plan_(plan) {
+  for (Instruction* instruction : plan.instructions()) {
+    if (!plan.IsRoot(instruction) || !plan.CanBeKernel(instruction) || IsPlain(*instruction)) continue;
+    Reads& reads = reads_[instruction];
+    group_of_[instruction] = static_cast<int>(groups_.size());
+    groups_.push_back(Collect(instruction, reads));
+  }
+  for (Instruction* instruction : plan.instructions()) {
+    if (reads_.contains(instruction)) Join(instruction);
+  }
+  groups_.erase(
+      std::remove_if(groups_.begin(), groups_.end(), [](const KernelGroup& g) { return g.roots.empty(); }),
+      groups_.end());
+}
+
+bool KernelGroups::IsInside(const KernelGroup& group, const Instruction* user, int64_t operand) const {
+  const Instruction* producer = user->operand(operand);
+  if (std::find(group.roots.begin(), group.roots.end(), producer) != group.roots.end()) return true;
+  return plan_.IsInlined(user, operand);
+}
+
+void KernelGroups::Visit(const KernelGroup& group, Instruction* instruction,
+                         absl::flat_hash_set<const Instruction*>& seen,
+                         std::vector<Instruction*>& inside) const {
+  if (!seen.insert(instruction).second) return;
+  for (int64_t i = 0; i < instruction->operand_count(); ++i) {
+    if (IsInside(group, instruction, i)) Visit(group, instruction->operand(i), seen, inside);
+  }
+  inside.push_back(instruction);
+}
+
+KernelGroup KernelGroups::Collect(Instruction* root, Reads& reads) const {
+  KernelGroup group{{root}, {}};
+  absl::flat_hash_set<const Instruction*> seen, elsewhere;
+  Visit(group, root, seen, group.inside);
+  bool inner_reduce = false;
+  for (Instruction* instruction : group.inside) {
+    inner_reduce |= instruction != root && instruction->opcode() == Opcode::kReduce;
+    for (int64_t i = 0; i < instruction->operand_count(); ++i) {
+      Instruction* operand = instruction->operand(i);
+      if (IsInside(group, instruction, i)) continue;
+      if (std::find(reads.outside.begin(), reads.outside.end(), operand) == reads.outside.end()) {
+        reads.outside.push_back(operand);
+      }
+      (plan_.ReadsInPlace(root, instruction, i) ? reads.in_place : elsewhere).insert(operand);
+    }
+  }
+  for (const Instruction* operand : elsewhere) reads.in_place.erase(operand);
+  const bool alone = inner_reduce || !root->shape().IsArray() ||
+                     root->opcode() == Opcode::kDynamicUpdateSlice || root->opcode() == Opcode::kTranspose ||
+                     root->opcode() == Opcode::kConcatenate;
+  reads.kind = alone ? Kind::kAlone : root->opcode() == Opcode::kReduce ? Kind::kReduce : Kind::kLoop;
+  return group;
+}
+
+bool KernelGroups::SamePositions(const Instruction* a, const Instruction* b) const {
+  const Kind kind = reads_.at(a).kind;
+  if (kind == Kind::kAlone || kind != reads_.at(b).kind) return false;
+  if (!std::equal(a->shape().dims().begin(), a->shape().dims().end(), b->shape().dims().begin(),
+                  b->shape().dims().end())) {
+    return false;
+  }
+  if (kind == Kind::kLoop) return true;
+  const auto of_a = a->operand(0)->shape().dims(), of_b = b->operand(0)->shape().dims();
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end()) &&
+         std::equal(a->dimensions().begin(), a->dimensions().end(), b->dimensions().begin(),
+                    b->dimensions().end());
+}
+
+// Looks for a group that the kernel of `root` fits into.
+void KernelGroups::Join(Instruction* root) {
+  const Reads& reads = reads_.at(root);
+  bool joined = reads.kind == Kind::kAlone;
+  for (Instruction* operand : reads.outside) {
+    if (joined || !reads.in_place.contains(operand) || operand->shape().ByteSize() < kWorthJoiningBytes)
+      continue;
+    if (auto it = group_of_.find(operand); it != group_of_.end()) joined = TryJoin(it->second, root);
+    if (auto it = last_reader_.find(operand); !joined && it != last_reader_.end())
+      joined = TryJoin(it->second, root);
+  }
+  for (const Instruction* operand : reads.in_place) last_reader_[operand] = group_of_.at(root);
+}
+
+bool KernelGroups::TryJoin(int group, Instruction* root) {
+  KernelGroup& into = groups_[group];
+  if (into.roots.empty() || !SamePositions(into.roots[0], root) || into.roots.size() >= kMaxOutputs)
+    return false;
+  const Reads& reads = reads_.at(root);
+  absl::flat_hash_set<const Instruction*> outside(reads.outside.begin(), reads.outside.end());
+  for (const Instruction* other : into.roots) {
+    // What another kernel of the group writes must be read in place, and by loops only.
+    if (outside.contains(other) && (!reads.in_place.contains(other) || reads.kind != Kind::kLoop))
+      return false;
+    outside.insert(reads_.at(other).outside.begin(), reads_.at(other).outside.end());
+  }
+  if (outside.size() > kMaxOutside) return false;
+  KernelGroup joined{into.roots, {}};
+  joined.roots.push_back(root);
+  absl::flat_hash_set<const Instruction*> seen;
+  for (Instruction* member : joined.roots) Visit(joined, member, seen, joined.inside);
+  if (joined.inside.size() > kMaxInside || MakesCircle(joined.roots)) return false;
+  groups_[group_of_.at(root)] = {};
+  group_of_[root] = group;
+  into = std::move(joined);
+  return true;
+}
+
+// Whether one of `roots` needs another one by way of something outside their kernel.
+bool KernelGroups::MakesCircle(const std::vector<Instruction*>& roots) const {
+  auto is_member = [&](const Instruction* i) {
+    return std::find(roots.begin(), roots.end(), i) != roots.end();
+  };
+  std::vector<const Instruction*> stack;
+  absl::flat_hash_set<const Instruction*> seen;
+  auto push = [&](const Instruction* i) {
+    if (seen.insert(i).second) stack.push_back(i);
+  };
+  for (const Instruction* root : roots) {
+    for (const Instruction* operand : reads_.at(root).outside) {
+      if (!is_member(operand)) push(operand);
+    }
+  }
+  while (!stack.empty()) {
+    const Instruction* top = stack.back();
+    stack.pop_back();
+    if (is_member(top) || seen.size() > kMaxSearch) return true;
+    for (const Instruction* operand : top->operands()) push(operand);
+    // A kernel needs what all its outputs need.
+    const auto group = group_of_.find(top);
+    if (group == group_of_.end()) continue;
+    for (const Instruction* sibling : groups_[group->second].roots) push(sibling);
+  }
+  return false;
+}
+
+}  // namespace shoal

@@ -1,0 +1,18 @@
+// SimplifyWhile: loops carry less and repeat less.
+//
+//   - an element that no iteration changes is read from outside the loop; if it is a small constant, it
+//   stands in the body itself;
+//   - a loop that never runs is its initial state, one that runs once is its body;
+//   - work in the body that depends on nothing that changes is done once before the loop, where its result is
+//   not bigger than what it
+//     is computed from.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "core/hlo/instruction.h"
+
+namespace shoal {
+
+absl::StatusOr<bool> SimplifyWhile(Module& module);
+
+}  // namespace shoal
