@@ -47,7 +47,7 @@ def corpus(tmp_path_factory):
 
 
 def run(*paths):
-    return subprocess.run([tool(), *map(str, paths)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([tool(), *map(str, paths)], capture_output=True, text=True, errors="replace", timeout=120)
 
 
 def hlo(path):
@@ -59,7 +59,8 @@ def hlo(path):
 def numbered(text):
     """The text with every name replaced by its number in order of appearance: names may differ between forms."""
     numbers = {}
-    return re.sub(r"%?[A-Za-z_][\w.-]*", lambda m: numbers.setdefault(m[0].lstrip("%"), f"n{len(numbers)}"), text)
+    return re.sub(r"%[\w.-]+|(?<=[(, ])[\w.-]+(?=: )",
+                  lambda m: numbers.setdefault(m[0].lstrip("%"), f"n{len(numbers)}"), text)
 
 
 @pytest.mark.parametrize("name", make_corpus.PROGRAMS)
@@ -85,7 +86,7 @@ def runs_on_one_device(name):
     return "shard" not in name and "in_shardings" not in jit and name not in ONLY_IMPORTED
 
 
-@pytest.mark.parametrize("name", filter(runs_on_one_device, make_corpus.PROGRAMS))
+@pytest.mark.parametrize("name", list(filter(runs_on_one_device, make_corpus.PROGRAMS)))
 def test_xla_computes_the_same_from_the_hlo(corpus, name):
     function, shapes, _ = make_corpus.PROGRAMS[name]
     rng = np.random.default_rng(len(name))
