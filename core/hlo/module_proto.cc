@@ -140,6 +140,7 @@ class ModuleReader {
     }
     for (int i = 0; i < proto_.computations_size(); ++i)
       SHOAL_RETURN_IF_ERROR(ReadComputation(proto_.computations(i), *computations[i]));
+    SHOAL_RETURN_IF_ERROR(CheckLayouts());
     auto entry = by_id_.find(proto_.entry_computation_id());
     if (entry == by_id_.end()) return absl::InvalidArgumentError("the module has no entry computation");
     module_->set_entry(entry->second);
@@ -150,6 +151,19 @@ class ModuleReader {
   }
 
  private:
+  // Where values lie in memory is Shoal's own affair, at the boundary, too: PJRT's callers ask for a buffer's
+  // layout. Only a bitcast means it.
+  absl::Status CheckLayouts() const {
+    for (const auto& computation : proto_.computations()) {
+      for (const auto& one : computation.instructions()) {
+        if (one.opcode() == "bitcast" && !IsRowMajor(one.shape()))
+          return absl::UnimplementedError(
+              absl::StrCat("%", one.name(), ": only row-major layouts are known"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadAliases() {
     for (const auto& entry : proto_.input_output_alias().entries()) {
       if (entry.output_shape_index_size() > 1 || entry.parameter_shape_index_size() > 0)
@@ -173,13 +187,6 @@ class ModuleReader {
         return Annotate(instruction.status(), absl::StrCat("%", one.name(), " (", one.opcode(), ")"));
       if (!instructions.try_emplace(one.id(), *instruction).second)
         return absl::InvalidArgumentError(absl::StrCat("%", one.name(), ": its id comes twice"));
-    }
-    // Inside, where values lie in memory is Shoal's own affair; at the boundary the caller would see it.
-    for (const auto& one : proto.instructions()) {
-      const bool is_boundary = proto.id() == proto_.entry_computation_id() &&
-                               (one.opcode() == "parameter" || one.id() == proto.root_id());
-      if ((is_boundary || one.opcode() == "bitcast") && !IsRowMajor(one.shape()))
-        return absl::UnimplementedError(absl::StrCat("%", one.name(), ": only row-major layouts are known"));
     }
     auto root = instructions.find(proto.root_id());
     if (root == instructions.end())

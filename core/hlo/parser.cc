@@ -27,6 +27,7 @@ constexpr absl::string_view kIgnored[] = {"backend_config",
                                           "operand_layout_constraints",
                                           "is_scheduled",
                                           "entry_computation_layout",
+
                                           "execution_thread",
                                           "allow_spmd_sharding_propagation_to_parameters",
                                           "allow_spmd_sharding_propagation_to_output",
@@ -143,9 +144,7 @@ class ModuleParser {
       cursor_.SkipSpace();
       const TextCursor place = cursor_;
       SHOAL_ASSIGN_OR_RETURN(last, ReadInstruction(computation));
-      const bool is_boundary =
-          &computation == module_->entry() && (is_root || last->opcode() == Opcode::kParameter);
-      if (!row_major_ && (is_boundary || last->opcode() == Opcode::kBitcast))
+      if (!row_major_ && last->opcode() == Opcode::kBitcast)
         return place.Bad("only the row-major layout is known here");
       if (!is_root) continue;
       if (computation.root() != nullptr) return cursor_.Bad("there is a ROOT already");
@@ -155,7 +154,7 @@ class ModuleParser {
     return absl::OkStatus();
   }
 
-  // A shape; layouts say nothing to Shoal but at the entry's boundary, for which `row_major_` is kept.
+  // A shape; layouts say nothing to Shoal but of a bitcast, for which `row_major_` is kept.
   absl::StatusOr<Shape> ReadShape() {
     cursor_.SkipSpace();
     const size_t place = cursor_.position();

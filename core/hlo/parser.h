@@ -1,7 +1,7 @@
 // HLO text in: what ToText writes, and what XLA writes as far as Shoal has the operations.
 //
 // Percent signs, operand shapes, layouts, computation signatures and comments may be left out; computations
-// may come in any order. Layouts are skipped; at the entry's boundary only row-major ones are taken.
+// may come in any order. Layouts are skipped, but a bitcast's must be row-major.
 // InvalidArgument (Unimplemented for an unknown operation) as "line:column: what"; the module that comes back
 // has passed VerifyStructure, shapes are as the text says. Any text is safe to read: nesting and sizes are
 // bounded. Thread-safe.

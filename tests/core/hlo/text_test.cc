@@ -122,7 +122,9 @@ TEST(HloText, ErrorsTellTheirPlace) {
   EXPECT_THAT(ErrorOf("HloModule m\nENTRY e {\n  a = f32[2] frobnicate()\n}"), HasSubstr("3:14: "));
   EXPECT_THAT(ErrorOf("HloModule m\nENTRY e {\n  a = f32[2] parameter(0), wings=2\n}"),
               HasSubstr("unknown attribute \"wings\""));
-  EXPECT_THAT(ErrorOf("HloModule m\nENTRY e {\n  a = f32[2,3]{0,1} parameter(0)\n}"), HasSubstr("3:3: only the row-major"));
+  EXPECT_THAT(
+      ErrorOf("HloModule m\nENTRY e {\n  a = f32[2,3] parameter(0)\n  b = f32[3,2]{0,1} bitcast(a)\n}"),
+      HasSubstr("4:3: only the row-major"));
   EXPECT_THAT(ErrorOf("HloModule m\nENTRY e {\n  a = s8[2] constant({1, 128})\n}"), HasSubstr("3:26: "));
   EXPECT_THAT(ErrorOf("HloModule m\nENTRY e {\n  a = f32[2] iota()\n}"),
               HasSubstr("\"iota_dimension\" is missing"));
