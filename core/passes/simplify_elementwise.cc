@@ -1,5 +1,6 @@
 // Rules of arithmetic, logic and conversion.
 #include <cmath>
+#include <cstring>
 
 #include "core/passes/match.h"
 #include "core/passes/simplify.h"
@@ -51,6 +52,17 @@ Instruction* OrOnes(Instruction& op, HloBuilder&) {
 }
 Instruction* SameTwice(Instruction& op, HloBuilder&) {
   return op.operand(0) == op.operand(1) ? op.operand(0) : nullptr;
+}
+// max(x, -inf), min(x, the biggest integer): NaN goes through.
+Instruction* BoundOfAll(Instruction& op, HloBuilder&) {
+  const auto bound = ReductionIdentity(op.opcode(), op.shape().element_type());
+  for (int64_t i : {0, 1}) {
+    const Literal* value = SplatOf(op.operand(i));
+    if (bound && value != nullptr &&
+        std::memcmp(value->data(), bound->data(), ByteWidth(op.shape().element_type())) == 0)
+      return op.operand(1 - i);
+  }
+  return nullptr;
 }
 Instruction* MinusItself(Instruction& op, HloBuilder& b) {
   return op.operand(0) == op.operand(1) && IsExactType(op) ? LikeOf(op, b, 0) : nullptr;
@@ -211,7 +223,9 @@ constexpr SimplifyRow kRows[] = {
     {Opcode::kFloor, "floor of floor", OnceIsEnough},
     {Opcode::kImag, "imag", PartOfComplex<1>},
     {Opcode::kMaximum, "max of the same", SameTwice},
+    {Opcode::kMaximum, "max with the least", BoundOfAll},
     {Opcode::kMinimum, "min of the same", SameTwice},
+    {Opcode::kMinimum, "min with the greatest", BoundOfAll},
     {Opcode::kMultiply, "x * 1", DropNeutral<1>},
     {Opcode::kMultiply, "x * 0", Absorb},
     {Opcode::kMultiply, "c * x", ConstantsRight},

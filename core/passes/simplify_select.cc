@@ -22,12 +22,46 @@ Instruction* CompareWithItself(Instruction& op, HloBuilder& b) {
   return b.Splat(op.shape(), HoldsForEqual(compare.direction));
 }
 
-// Of unsigned integers: x < 0, x >= 0. Of pred: x == true, x != false.
+// Whether a signed integer is sure not to be negative: it counts positions, or is made of such.
+bool IsNonNegative(const Instruction* x, int depth = 4) {
+  if (depth == 0) return false;
+  switch (x->opcode()) {
+    case Opcode::kIota:
+      return true;
+    case Opcode::kConstant:
+      return x->shape().ElementCount() == 1 && x->literal().AsInt(0) >= 0;
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+      return IsNonNegative(x->operand(0), depth - 1);
+    case Opcode::kConvert: {
+      const ElementType from = x->operand(0)->shape().element_type(), to = x->shape().element_type();
+      if (from == ElementType::kPred) return true;
+      if (!IsInteger(from) || BitWidth(to) < BitWidth(from)) return false;
+      return IsUnsigned(from) ? BitWidth(to) > BitWidth(from) : IsNonNegative(x->operand(0), depth - 1);
+    }
+    case Opcode::kMinimum:
+      return IsNonNegative(x->operand(0), depth - 1) && IsNonNegative(x->operand(1), depth - 1);
+    case Opcode::kMaximum:
+    case Opcode::kAnd:
+      return IsNonNegative(x->operand(0), depth - 1) || IsNonNegative(x->operand(1), depth - 1);
+    case Opcode::kSelect:
+      return IsNonNegative(x->operand(1), depth - 1) && IsNonNegative(x->operand(2), depth - 1);
+    case Opcode::kClamp:
+      return IsNonNegative(x->operand(0), depth - 1) && IsNonNegative(x->operand(2), depth - 1);
+    default:
+      return false;
+  }
+}
+
+// Of what is not negative: x < 0, x >= 0. Of pred: x == true, x != false.
 Instruction* CompareWithBound(Instruction& op, HloBuilder& b) {
   Instruction *x = op.operand(0), *y = op.operand(1);
   const Direction direction = op.attributes<CompareAttributes>().direction;
   const ElementType type = x->shape().element_type();
-  if (IsUnsigned(type) && IsSplatOf(y, 0)) {
+  if ((IsUnsigned(type) || (IsSigned(type) && IsNonNegative(x))) && IsSplatOf(y, 0)) {
     if (direction == Direction::kLt) return b.Splat(op.shape(), 0);
     if (direction == Direction::kGe) return b.Splat(op.shape(), 1);
   }

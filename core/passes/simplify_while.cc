@@ -17,6 +17,10 @@ namespace {
 constexpr int64_t kSmallBytes = 64;
 // Work on less than this is not worth an element of the state.
 constexpr int64_t kWorthBytes = 1024;
+// Loops up to this many iterations, with this many instructions in all of them, become straight code if they
+// fuse.
+constexpr int64_t kMaxUnrolled = 16;
+constexpr int64_t kMaxUnrolledInstructions = 512;
 
 bool IsSmallConstant(const Instruction& value) {
   if (value.opcode() == Opcode::kConstant) return value.shape().ByteSize() <= kSmallBytes;
@@ -30,12 +34,33 @@ Instruction* CopyConstant(const Instruction& value, Computation& into) {
   return into.AddClone(value, {CopyConstant(*value.operand(0), into)});
 }
 
-// The body runs never or once.
+// Whether the body is arithmetic that one kernel can hold, so that its iterations in a row fuse (as in
+// threefry, five rounds of 50 operations, which as a loop goes through memory after each).
+bool FusesWithItself(const Computation& body) {
+  for (const Instruction* op : body.instructions()) {
+    switch (FamilyOf(op->opcode())) {
+      case OpFamily::kElementwise:
+      case OpFamily::kConstantFamily:
+      case OpFamily::kReshapeFamily:
+        continue;
+      case OpFamily::kTupleFamily:
+        if (op->opcode() == Opcode::kOptimizationBarrier) return false;
+        continue;
+      default:
+        if (op->opcode() != Opcode::kSlice) return false;
+    }
+  }
+  return true;
+}
+
+// The body never runs, or once, or a few times and is small.
 bool UnrollShort(const LoopState& state) {
   const auto trips = TripCount(state);
-  if (!trips || *trips > 1) return false;
+  if (!trips || *trips > kMaxUnrolled) return false;
+  const bool small = *trips * state.body->instruction_count() <= kMaxUnrolledInstructions;
+  if (*trips > 1 && (!small || !FusesWithItself(*state.body))) return false;
   Instruction* result = state.loop->operand(0);
-  if (*trips == 1) result = InlineBody(*state.body, {result}, *state.loop->parent());
+  for (int64_t k = 0; k < *trips; ++k) result = InlineBody(*state.body, {result}, *state.loop->parent());
   state.loop->ReplaceAllUsesWith(result);
   state.loop->parent()->Remove(state.loop);
   return true;

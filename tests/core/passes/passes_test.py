@@ -48,6 +48,15 @@ SIMPLIFY = [
     ("compare_itself_float_stays", "x = f32[3] parameter(0) ROOT r = pred[3] compare(x, x), direction=EQ", "", "compare"),
     ("compare_unsigned_zero", "x = u32[3] parameter(0) z = u32[3] constant({0,0,0}) "
      "ROOT r = pred[3] compare(x, z), direction=LT", "compare", ""),
+    ("compare_position_zero", "i = s32[5] iota(), iota_dimension=0 b = s32[3,5] broadcast(i), dimensions={1} "
+     "z = s32[] constant(0) o = s32[3,5] broadcast(z), dimensions={} ROOT r = pred[3,5] compare(b, o), direction=LT",
+     "compare", ""),
+    ("max_with_least", "x = f32[5] parameter(0) z = f32[] constant(-inf) o = f32[5] broadcast(z), dimensions={} "
+     "ROOT r = f32[5] maximum(o, x)", "maximum", ""),
+    ("min_with_greatest", "x = s8[5] parameter(0) z = s8[] constant(127) o = s8[5] broadcast(z), dimensions={} "
+     "ROOT r = s8[5] minimum(o, x)", "minimum", ""),
+    ("min_with_zero_stays", "x = s8[5] parameter(0) z = s8[] constant(0) o = s8[5] broadcast(z), dimensions={} "
+     "ROOT r = s8[5] minimum(o, x)", "", "minimum"),
     ("not_of_compare", "x = s32[3] parameter(0) y = s32[3] parameter(1) c = pred[3] compare(x, y), direction=LT "
      "ROOT r = pred[3] not(c)", "not", "compare"),
     ("not_of_float_compare_stays", "x = f32[3] parameter(0) y = f32[3] parameter(1) "
@@ -186,14 +195,15 @@ COUNTED_MAIN = ("x = f32[64,8] parameter(0) y = f32[8,64] parameter(1) i = s32[]
                 "ROOT z = (f32[8,64], s32[], s32[], f32[64,8]) tuple(r, q, a, o)")
 # (start, limit, step, direction, opcodes that are gone, there)
 LOOPS = [
-    (0, 3, 1, "LT", "", "while"),
-    (5, 0, -2, "GT", "", "while"),
+    (0, 17, 1, "LT", "", "while"),
+    (50, 0, -2, "GT", "", "while"),
+    (0, 3, 1, "LT", "while", "exponential"),
     (0, 0, 1, "LT", "while exponential", ""),
     (4, 3, 1, "LT", "while", ""),
     (3, 3, 1, "LE", "while", "exponential"),
     (2, 4, 5, "LT", "while", "exponential"),
     (3, 4, -1, "GT", "while", ""),
-    (7, 6, -1, "GE", "", "while"),
+    (37, 6, -1, "GE", "", "while"),
 ]
 
 OTHERS = [
