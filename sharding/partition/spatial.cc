@@ -167,9 +167,52 @@ Instruction* SelectByRange(LocalBuilder& b, const Instruction& old, absl::Span<I
   return result;
 }
 
+// concatenate(x[n-shift:], x[:n-shift]) along one dimension, as jnp.roll makes it.
+struct Roll {
+  const Instruction* x = nullptr;
+  int64_t dim = 0, shift = 0;
+};
+
+bool IsPartOf(const Instruction* slice, const Instruction* x, int64_t dim, int64_t start, int64_t limit) {
+  if (slice->opcode() != Opcode::kSlice || slice->operand(0) != x) return false;
+  const auto& attributes = slice->attributes<SliceAttributes>();
+  for (int64_t d = 0; d < x->shape().rank(); ++d) {
+    if (attributes.strides[d] != 1 || attributes.starts[d] != (d == dim ? start : 0) ||
+        attributes.limits[d] != (d == dim ? limit : x->shape().dim(d))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool MatchRoll(const Instruction& old, Roll& roll) {
+  if (old.opcode() != Opcode::kConcatenate || old.operand_count() != 2) return false;
+  if (old.operand(0)->opcode() != Opcode::kSlice) return false;
+  roll.x = old.operand(0)->operand(0);
+  roll.dim = old.dimensions()[0];
+  roll.shift = old.operand(0)->shape().dim(roll.dim);
+  const int64_t n = roll.x->shape().dim(roll.dim);
+  return IsPartOf(old.operand(0), roll.x, roll.dim, n - roll.shift, n) &&
+         IsPartOf(old.operand(1), roll.x, roll.dim, 0, n - roll.shift);
+}
+
+// Along an evenly split dimension: the end of one neighbour and the beginning of the next, round the ring.
+bool TryRoll(Region& region, const Instruction& old) {
+  Roll roll;
+  if (!MatchRoll(old, roll)) return false;
+  const Layout layout = region.CurrentLayout(roll.x);
+  const AxisList& axes = layout.dims[roll.dim];
+  if (axes.empty() || !layout.partial.empty()) return false;
+  if (roll.x->shape().dim(roll.dim) % SizeOf(axes) != 0) return false;
+  Instruction* x = region.Get(roll.x, layout);
+  region.SetResult(&old, 0, FetchRolled(region.builder(), x, roll.dim, axes, roll.shift), layout);
+  return true;
+}
+
 }  // namespace
 
 absl::Status PartitionSpatial(Region& region, const Instruction& old) {
+  if (TryRoll(region, old)) return absl::OkStatus();
   const FactorRule rule = RuleFor(old);
   const std::vector<SpatialUse> uses = UsesOf(old, rule);
   ChoiceProblem problem = region.ProblemOf(old, rule);

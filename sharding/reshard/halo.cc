@@ -119,6 +119,23 @@ Instruction* FetchWindow(LocalBuilder& b, Instruction* x, const HaloWindow& w, I
   return fill != nullptr && leaves ? MaskOutside(b, window, w, fill) : window;
 }
 
+Instruction* FetchRolled(LocalBuilder& b, Instruction* x, int64_t dim, const AxisList& axes, int64_t shift) {
+  const int64_t parts = SizeOf(axes), local = x->shape().dim(dim);
+  auto from = [&](Instruction* piece, int64_t places) {  // of the part so many places before this one
+    if (places % parts == 0) return piece;
+    Pairs pairs;
+    for (const std::vector<int64_t>& group : GroupsAlong(b.mesh(), axes)) {
+      for (int64_t i = 0; i < parts; ++i) pairs.emplace_back(group[i], group[(i + places) % parts]);
+    }
+    std::sort(pairs.begin(), pairs.end());
+    return b.Permute(piece, std::move(pairs));
+  };
+  const int64_t places = shift / local, rest = shift % local;
+  Instruction* beginning = from(b.Slice(x, dim, 0, local - rest), places);
+  if (rest == 0) return beginning;
+  return b.Concatenate({from(b.Slice(x, dim, local - rest, local), places + 1), beginning}, dim);
+}
+
 Instruction* FetchMirrored(LocalBuilder& b, Instruction* x, const AxisList& axes) {
   Pairs pairs;
   const int64_t last = SizeOf(axes) - 1;

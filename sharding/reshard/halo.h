@@ -22,6 +22,9 @@ struct HaloWindow {
 int64_t HaloRows(const HaloWindow& window);
 // `x` is this device's part. Elements outside the dimension are `fill` (a scalar), or anything if it is null.
 Instruction* FetchWindow(LocalBuilder& builder, Instruction* x, const HaloWindow& window, Instruction* fill);
+// The array rolled by `shift` towards its end, round the ring; the dimension is split evenly.
+Instruction* FetchRolled(LocalBuilder& builder, Instruction* x, int64_t dim, const AxisList& axes,
+                         int64_t shift);
 // The part that lies as far from the end as this one lies from the beginning.
 Instruction* FetchMirrored(LocalBuilder& builder, Instruction* x, const AxisList& axes);
 
