@@ -58,6 +58,13 @@ absl::Status ImportIota(OpImporter& c) {
   return c.Emit(Opcode::kIota, {}, DimensionsAttributes{{dimension}});
 }
 
+// The operand is the shape of the result, which the type gives too once it is known.
+absl::Status ImportDynamicIota(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("iota_dimension"));
+  return c.Emit(Opcode::kIota, {}, DimensionsAttributes{{dimension}});
+}
+
 // Sizes are static, so it is a number.
 absl::Status ImportGetDimensionSize(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(1));

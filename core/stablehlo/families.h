@@ -16,6 +16,7 @@ absl::Status ImportMap(OpImporter& c);
 absl::Status ImportSquare(OpImporter& c);
 // constant.cc
 absl::Status ImportConstant(OpImporter& c);
+absl::Status ImportDynamicIota(OpImporter& c);
 absl::Status ImportIota(OpImporter& c);
 absl::Status ImportGetDimensionSize(OpImporter& c);
 // rng.cc
@@ -34,6 +35,8 @@ absl::Status ImportSelectAndScatter(OpImporter& c);
 // reshape.cc
 absl::Status ImportBroadcast(OpImporter& c);
 absl::Status ImportBroadcastInDim(OpImporter& c);
+absl::Status ImportDynamicBroadcastInDim(OpImporter& c);
+absl::Status ImportDynamicReshape(OpImporter& c);
 absl::Status ImportReshape(OpImporter& c);
 absl::Status ImportTranspose(OpImporter& c);
 // slice.cc

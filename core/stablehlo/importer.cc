@@ -187,26 +187,46 @@ absl::StatusOr<Computation*> Importer::Function(absl::string_view name) {
   Computation* computation = module_->AddComputation(HloName(name));
   RegionImporter region(this, computation);
   SHOAL_RETURN_IF_ERROR(region.AddParameters(*block));
+  SHOAL_RETURN_IF_ERROR(ReadParameterShardings(*state.operation, computation));
   SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results, region.Import(*block));
   computation->set_root(results.size() == 1 ? results[0] : computation->AddTuple(results));
   state.computation = computation;
   return computation;
 }
 
-// What the caller of the program has to know of an argument: sharding, memory, aliasing.
+absl::StatusOr<std::vector<Sharding>> Importer::ShardingsIn(const MlirAttribute& attributes,
+                                                            const Shape& shape) const {
+  if (const MlirAttribute* sdy = attributes.Find("sdy.sharding")) return ShardingsOf(*sdy, *this);
+  const MlirAttribute* gspmd = attributes.Find("mhlo.sharding");
+  if (gspmd == nullptr) return std::vector<Sharding>();
+  return ParseGspmdShardings(gspmd->text, shape, module_->config().num_partitions);
+}
+
+absl::Status Importer::ReadParameterShardings(const MlirOperation& function, Computation* computation) {
+  const MlirAttribute* arguments = function.Find("arg_attrs");
+  if (arguments == nullptr) return absl::OkStatus();
+  const size_t count = std::min(arguments->elements.size(), computation->parameters().size());
+  for (size_t i = 0; i < count; ++i) {
+    Instruction* parameter = computation->parameter(static_cast<int64_t>(i));
+    absl::StatusOr<std::vector<Sharding>> shardings =
+        ShardingsIn(*arguments->elements[i], parameter->shape());
+    if (!shardings.ok())
+      return Annotate(shardings.status(), absl::StrCat("argument ", i, " of @", computation->name()));
+    parameter->set_shardings(*std::move(shardings));
+  }
+  return absl::OkStatus();
+}
+
+// What the caller of the program has to know of an argument: memory, aliasing.
 absl::Status Importer::ReadArgumentAttributes(const MlirAttribute& attributes, int64_t number,
                                               Computation* entry) {
   ModuleConfig& config = module_->config();
-  Instruction* parameter = entry->parameter(number);
-  if (const MlirAttribute* sdy = attributes.Find("sdy.sharding")) {
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> shardings, ShardingsOf(*sdy, *this));
-    parameter->set_shardings(std::move(shardings));
-  } else if (const MlirAttribute* gspmd = attributes.Find("mhlo.sharding")) {
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> shardings,
-                           ParseGspmdShardings(gspmd->text, parameter->shape(), config.num_partitions));
-    parameter->set_shardings(std::move(shardings));
-  }
   if (const MlirAttribute* output = attributes.Find("tf.aliasing_output")) {
+    const size_t leaves = entry->root()->shape().Leaves().size();
+    if (output->integer < 0 || static_cast<uint64_t>(output->integer) >= leaves) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it shares memory with result ", output->integer, " of ", leaves));
+    }
     config.aliases.push_back({output->integer, number});
   }
   if (const MlirAttribute* donor = attributes.Find("jax.buffer_donor");
@@ -223,12 +243,7 @@ absl::Status Importer::ReadArgumentAttributes(const MlirAttribute& attributes, i
 absl::Status Importer::ReadResultAttributes(const MlirAttribute& attributes, int64_t leaf,
                                             const Shape& shape) {
   ModuleConfig& config = module_->config();
-  std::vector<Sharding> shardings;
-  if (const MlirAttribute* sdy = attributes.Find("sdy.sharding")) {
-    SHOAL_ASSIGN_OR_RETURN(shardings, ShardingsOf(*sdy, *this));
-  } else if (const MlirAttribute* gspmd = attributes.Find("mhlo.sharding")) {
-    SHOAL_ASSIGN_OR_RETURN(shardings, ParseGspmdShardings(gspmd->text, shape, config.num_partitions));
-  }
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> shardings, ShardingsIn(attributes, shape));
   const size_t leaves = module_->entry()->root()->shape().Leaves().size();
   if (!shardings.empty()) config.result_shardings.resize(leaves);
   for (size_t i = 0; i < shardings.size() && leaf + i < leaves; ++i) {

@@ -50,6 +50,10 @@ class Importer {
   absl::Status ReadModuleAttributes();
   absl::Status ReadEntryAttributes(const MlirOperation& function, Computation* entry);
   absl::Status ReadArgumentAttributes(const MlirAttribute& attributes, int64_t number, Computation* entry);
+  // The shardings that the attributes of an argument or result of this shape name; none if they do not.
+  absl::StatusOr<std::vector<Sharding>> ShardingsIn(const MlirAttribute& attributes,
+                                                    const Shape& shape) const;
+  absl::Status ReadParameterShardings(const MlirOperation& function, Computation* computation);
   absl::Status ReadResultAttributes(const MlirAttribute& attributes, int64_t leaf, const Shape& shape);
 
   struct FunctionState {

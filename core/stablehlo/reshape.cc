@@ -3,10 +3,10 @@
 #include "core/stablehlo/importer.h"
 
 namespace shoal {
+namespace {
 
 // HLO's broadcast only adds dimensions: those of size 1 that StableHLO expands are reshaped away first.
-absl::Status ImportBroadcastInDim(OpImporter& c) {
-  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+absl::Status EmitBroadcastInDim(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
   SHOAL_ASSIGN_OR_RETURN(IntVector dimensions, c.Ints("broadcast_dimensions"));
   SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
@@ -27,6 +27,25 @@ absl::Status ImportBroadcastInDim(OpImporter& c) {
   Instruction* operand = c.operand(0);
   if (kept.size() != dimensions.size()) operand = c.Add(Opcode::kReshape, from.WithDims(kept), {operand});
   return c.Emit(Opcode::kBroadcast, {operand}, DimensionsAttributes{std::move(kept_dimensions)});
+}
+
+}  // namespace
+
+absl::Status ImportBroadcastInDim(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  return EmitBroadcastInDim(c);
+}
+
+// Of the dynamic operations, the last operand is the shape of the result, which the type gives too once it is
+// known.
+absl::Status ImportDynamicBroadcastInDim(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+  return EmitBroadcastInDim(c);
+}
+
+absl::Status ImportDynamicReshape(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+  return c.Emit(Opcode::kReshape, {c.operand(0)});
 }
 
 // The older operation, which puts new dimensions in front.

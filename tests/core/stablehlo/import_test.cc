@@ -125,6 +125,32 @@ TEST(ImportTest, ArgumentsAndResultsKeepWhatIsSaidOfThem) {
   EXPECT_EQ(ToString(config.result_shardings[1]), "{mesh<[x=2,y=2]>, [{x}, {y}]}");
 }
 
+TEST(ImportTest, ShardingsOfInnerFunctionsStandOnTheirParameters) {
+  auto module = Import(R"(
+    module attributes {mhlo.num_partitions = 4 : i32} {
+      func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+        %0 = call @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
+        return %0 : tensor<8xf32>
+      }
+      func.func private @f(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
+        return %a : tensor<8xf32>
+      }
+    })");
+  ASSERT_NE(module, nullptr);
+  const Instruction* call = Find(*module, Opcode::kCall);
+  ASSERT_NE(call, nullptr);
+  ASSERT_NE(call->called(0)->parameter(0)->sharding(), nullptr);
+  EXPECT_EQ(ShardCount(call->called(0)->parameter(0)->sharding()->dims[0]), 4);
+}
+
+TEST(ImportTest, AnAliasNeedsItsResult) {
+  const absl::Status status = Failure(
+      "func.func @main(%a: tensor<f32> {tf.aliasing_output = 1 : i32}) -> tensor<f32> {\nreturn %a : "
+      "tensor<f32>\n}");
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("argument 0 of @main: it shares memory with result 1 of 1"));
+}
+
 TEST(ImportTest, ManualComputation) {
   auto module = Import(R"(
     module attributes {mhlo.num_partitions = 8 : i32} {
@@ -233,10 +259,11 @@ TEST(ImportTest, WhatIsNotSupportedIsNamed) {
     return absl::StrCat("func.func @main(%a: tensor<3xf32>, %n: tensor<1xi64>) -> tensor<3xf32> {\n", op,
                         "\nreturn %0 : tensor<3xf32>\n}");
   };
-  absl::Status status = Failure(
-      body("%0 = stablehlo.dynamic_reshape %a, %n : (tensor<3xf32>, tensor<1xi64>) -> tensor<3xf32>"));
+  absl::Status status =
+      Failure(body("%0 = stablehlo.real_dynamic_slice %a, %n, %n, %n : (tensor<3xf32>, tensor<1xi64>, "
+                   "tensor<1xi64>, tensor<1xi64>) -> tensor<3xf32>"));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("stablehlo.dynamic_reshape"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("stablehlo.real_dynamic_slice"));
   status = Failure("func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\nreturn %a : tensor<?xf32>\n}");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(status.message()), HasSubstr("tensor<?xf32>"));
