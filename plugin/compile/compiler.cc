@@ -9,14 +9,19 @@
 #include "core/base/status.h"
 #include "core/codegen/kernel.h"
 #include "core/hlo/instruction.h"
+#include "core/hlo/module_proto.h"
 #include "core/hlo/printer.h"
 #include "core/lower/lower.h"
 #include "core/memory/liveness.h"
 #include "core/ops/verify.h"
 #include "core/passes/fuse.h"
+#include "core/passes/optimize.h"
 #include "core/passes/schedule.h"
 #include "core/stablehlo/import.h"
 #include "plugin/compile/dump.h"
+#include "plugin/compile/op_sharding_bytes.h"
+#include "sharding/partition/partition.h"
+#include "sharding/propagate/propagate.h"
 
 namespace shoal {
 namespace {
@@ -39,8 +44,29 @@ uint64_t FingerprintOf(const Module& module) {
   return hash;
 }
 
+// What an instruction's OpSharding in a proto says, one a leaf of its shape.
+absl::StatusOr<std::vector<Sharding>> ReadShardings(const std::string& op_sharding, const Shape& shape) {
+  SHOAL_ASSIGN_OR_RETURN(OpSharding parsed, ParseOpShardingBytes(op_sharding));
+  const std::vector<Shape> leaves = shape.Leaves();
+  std::vector<OpSharding> of_leaves = parsed.elements;
+  if (parsed.type != OpSharding::Type::kTuple) of_leaves.assign(leaves.size(), parsed);
+  if (of_leaves.size() != leaves.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a sharding of ", of_leaves.size(), " parts for ", shape.ToString()));
+  }
+  std::vector<Sharding> shardings;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Sharding sharding, FromOpSharding(of_leaves[i], leaves[i].rank()));
+    shardings.push_back(std::move(sharding));
+  }
+  return shardings;
+}
+
 absl::StatusOr<std::unique_ptr<Module>> Read(const CompileRequest& request) {
   if (request.format == "mlir") return ImportStableHlo(request.program);
+  if (request.format == "hlo") return FromHloModuleProto(request.program, ReadShardings);
+  if (request.format == "hlo_with_config")
+    return FromHloModuleProtoWithConfig(request.program, ReadShardings);
   return absl::UnimplementedError(absl::StrCat("program format '", request.format, "'"));
 }
 
@@ -52,13 +78,26 @@ std::vector<Shape> ParameterLeaves(const Module& module) {
   return leaves;
 }
 
+// Shardings of the entry's parameters, one a leaf; a sharding without a mesh where nothing is said.
+std::vector<Sharding> ParameterShardings(const Module& module) {
+  std::vector<Sharding> all;
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    std::vector<Sharding> shardings = parameter->shardings();
+    shardings.resize(parameter->shape().Leaves().size());
+    all.insert(all.end(), shardings.begin(), shardings.end());
+  }
+  return all;
+}
+
 std::vector<CompiledArray> Arrays(const std::vector<Shape>& global, absl::Span<const Shape> local,
+                                  const std::vector<Sharding>& shardings,
                                   const std::vector<std::string>& memory_kinds) {
   std::vector<CompiledArray> arrays;
   for (size_t i = 0; i < global.size(); ++i) {
     CompiledArray& array = arrays.emplace_back();
     array.global = global[i];
     array.local = local[i];
+    if (i < shardings.size()) array.op_sharding = SerializeOpSharding(ToOpSharding(shardings[i]));
     if (i < memory_kinds.size() && !memory_kinds[i].empty()) array.memory_kind = memory_kinds[i];
   }
   return arrays;
@@ -80,7 +119,25 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   const std::vector<Shape> global_parameters = ParameterLeaves(*module);
   const std::vector<Shape> global_results = module->entry()->root()->shape().Leaves();
 
+  const PassObserver observer = [&](absl::string_view pass, const Module& after) { dump.Write(pass, after); };
+  SHOAL_RETURN_IF_ERROR(Prepare(*module, observer).status());
+  if (request.options.num_partitions > 1) {
+    PropagationOptions propagation;
+    propagation.choose_parameters = request.options.allow_spmd_sharding_propagation_to_parameters;
+    propagation.choose_results = request.options.allow_spmd_sharding_propagation_to_outputs;
+    SHOAL_RETURN_IF_ERROR(PropagateShardings(*module, propagation));
+    dump.Write("propagate", *module);
+  }
+  SHOAL_RETURN_IF_ERROR(Partition(*module));
+  dump.Write("partition", *module);
+  std::vector<Sharding> parameter_shardings, result_shardings;
+  if (request.options.num_partitions > 1) {
+    parameter_shardings = ParameterShardings(*module);
+    result_shardings = module->config().result_shardings;
+  }
+
   compiled.fingerprint = FingerprintOf(*module);
+  SHOAL_RETURN_IF_ERROR(Optimize(*module, observer).status());
   UnshareControl(*module);
   SHOAL_RETURN_IF_ERROR(Fuse(*module, FusionModel{CanFuse, ElementCostNs}).status());
   dump.Write("fuse", *module);
@@ -89,9 +146,10 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   LowerTimes times;
   SHOAL_ASSIGN_OR_RETURN(auto program, Lower(*module, compiled.fingerprint, *jit, &times));
 
-  compiled.parameters =
-      Arrays(global_parameters, program->parameter_shapes(), module->config().parameter_memory_kinds);
-  compiled.results = Arrays(global_results, program->result_shapes(), module->config().result_memory_kinds);
+  compiled.parameters = Arrays(global_parameters, program->parameter_shapes(), parameter_shardings,
+                               module->config().parameter_memory_kinds);
+  compiled.results = Arrays(global_results, program->result_shapes(), result_shardings,
+                            module->config().result_memory_kinds);
   compiled.program = std::move(program);
   compiled.optimized = std::move(module);
   compiled.stats.compile_seconds = std::chrono::duration<double>(Clock::now() - start).count();
