@@ -30,6 +30,17 @@ void DropShardings(Module& module) {
   module.config().result_shardings.clear();
 }
 
+// What was made for uses that then went another way.
+void DropDead(Computation& computation) {
+  const std::vector<Instruction*> instructions = computation.instructions();
+  for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
+    Instruction* instruction = *it;
+    if (!instruction->users().empty() || instruction == computation.root()) continue;
+    if (instruction->opcode() == Opcode::kParameter || HasSideEffect(instruction->opcode())) continue;
+    computation.Remove(instruction);
+  }
+}
+
 class EntryPartitioner {
  public:
   EntryPartitioner(Module& module, std::shared_ptr<const Mesh> mesh)
@@ -47,6 +58,7 @@ class EntryPartitioner {
     module_.set_entry(computation_);
     module_.RemoveUnreachableComputations();
     module_.SortComputations();
+    for (Computation* computation : module_.computations()) DropDead(*computation);
     if (!computation_->SortTopologically()) return absl::InternalError("a cycle after partitioning");
     return absl::OkStatus();
   }
@@ -108,6 +120,15 @@ class EntryPartitioner {
 
 }  // namespace
 
-absl::Status Partition(Module& module) { return EntryPartitioner(module, ProgramMesh(module)).Run(); }
+absl::Status Partition(Module& module) {
+  if (module.config().num_partitions == 1) {
+    if (!HasShardingInstructions(module)) {
+      DropShardings(module);
+      return absl::OkStatus();
+    }
+    SHOAL_RETURN_IF_ERROR(FlattenCalls(module));
+  }
+  return EntryPartitioner(module, ProgramMesh(module)).Run();
+}
 
 }  // namespace shoal

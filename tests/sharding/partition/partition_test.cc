@@ -1,0 +1,102 @@
+// What holds of a partitioned program whatever it computes; that it computes the right thing is
+// equals_unpartitioned_test.py's.
+#include "sharding/partition/partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/hlo/parser.h"
+#include "core/hlo/printer.h"
+#include "core/ops/verify.h"
+#include "sharding/propagate/propagate.h"
+
+namespace shoal {
+namespace {
+
+std::unique_ptr<Module> Partitioned(int partitions, absl::string_view body) {
+  auto parsed = ParseHloText(absl::StrCat("HloModule m, num_partitions=", partitions, "\n", body));
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  if (!parsed.ok()) return nullptr;
+  std::unique_ptr<Module> module = *std::move(parsed);
+  if (partitions > 1) {
+    EXPECT_TRUE(PropagateShardings(*module, {{}, {true}}).ok());
+  }
+  const absl::Status status = Partition(*module);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(Verify(*module).ok()) << Verify(*module);
+  return module;
+}
+
+int Count(const Module& module, Opcode opcode) {
+  int count = 0;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions())
+      count += instruction->opcode() == opcode;
+  }
+  return count;
+}
+
+constexpr absl::string_view kTwoCalls = R"(
+  f { p = f32[8] parameter(0)
+    ROOT s = f32[8] sine(p) }
+  ENTRY main {
+    a = f32[8] parameter(0)
+    c1 = f32[8] call(a), to_apply=f
+    ROOT c2 = f32[8] call(c1), to_apply=f })";
+
+TEST(Partition, OnePartitionKeepsItsCalls) {
+  const auto module = Partitioned(1, kTwoCalls);
+  EXPECT_EQ(Count(*module, Opcode::kCall), 2);
+}
+
+TEST(Partition, OnePartitionWithAManualRegionLosesIt) {
+  const auto module = Partitioned(1, R"(
+    region { p = f32[8] parameter(0)
+      ROOT s = f32[8] sine(p) }
+    ENTRY main {
+      a = f32[8] parameter(0)
+      ROOT m = f32[8] manual-computation(a), to_apply=region, in_shardings={{mesh<[x=1]>, [{x}]}},
+        out_shardings={{mesh<[x=1]>, [{x}]}}, manual_axes={"x"} })");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(Count(*module, Opcode::kManualComputation), 0);
+  EXPECT_EQ(Count(*module, Opcode::kSin), 1);
+}
+
+TEST(Partition, NothingShardedIsComputedEverywhere) {
+  const auto module = Partitioned(8, kTwoCalls);
+  EXPECT_EQ(module->entry()->root()->shape(), Shape::Array(ElementType::kF32, {8}));
+  EXPECT_EQ(Count(*module, Opcode::kAllGather) + Count(*module, Opcode::kAllReduce), 0);
+}
+
+TEST(Partition, ShapesBecomeLocalAndShardingsStay) {
+  const auto module = Partitioned(8, R"(ENTRY main {
+    a = f32[8,6] parameter(0), sharding={mesh<[x=4,y=2]>, [{x}, {y}]}
+    ROOT r = f32[8,6] negate(a) })");
+  EXPECT_EQ(module->entry()->parameter(0)->shape(), Shape::Array(ElementType::kF32, {2, 3}));
+  EXPECT_EQ(module->entry()->root()->shape(), Shape::Array(ElementType::kF32, {2, 3}));
+  ASSERT_NE(module->entry()->parameter(0)->sharding(), nullptr);
+  EXPECT_EQ(module->config().result_shardings.size(), 1);
+}
+
+// Every partition must reach the same collectives in the same order: channels are numbered once.
+TEST(Partition, ChannelsAreUnique) {
+  const auto module = Partitioned(8, R"(ENTRY main {
+    a = f32[8,8] parameter(0), sharding={mesh<[x=4,y=2]>, [{x}, {y}]}
+    b = f32[8,8] parameter(1), sharding={mesh<[x=4,y=2]>, [{y}, {x}]}
+    d = f32[8,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    ROOT e = f32[8,8] dot(d, a), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
+  std::vector<int64_t> channels;
+  for (const Instruction* instruction : module->entry()->instructions()) {
+    if (const auto* c = std::get_if<CollectiveAttributes>(&instruction->attributes())) {
+      channels.push_back(c->channel_id);
+    }
+  }
+  ASSERT_GT(channels.size(), 1);
+  std::sort(channels.begin(), channels.end());
+  EXPECT_EQ(std::adjacent_find(channels.begin(), channels.end()), channels.end());
+}
+
+}  // namespace
+}  // namespace shoal
