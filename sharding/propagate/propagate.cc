@@ -22,6 +22,10 @@ bool Chooses(const std::vector<bool>& choose, size_t i) {
   return choose.size() == 1 ? choose[0] : i < choose.size() && choose[i];
 }
 
+bool HasOpenDim(const Sharding& sharding) {
+  return std::any_of(sharding.dims.begin(), sharding.dims.end(), [](const DimSharding& d) { return d.open; });
+}
+
 // Constants, iota, and scalars made larger.
 bool IsRematerialized(const Instruction& instruction) {
   switch (instruction.opcode()) {
@@ -117,6 +121,7 @@ class Propagation {
       for (int64_t leaf = 0; leaf < leaves; ++leaf) {
         const int value = table_.ValueOf(parameter, leaf);
         if (given) {
+          if (HasOpenDim(parameter->shardings()[leaf])) chosen_.push_back(value);
           if (!Annotate(value, parameter->shardings()[leaf])) foreign_[parameter] = parameter->shardings();
         } else if (!Chooses(options_.choose_parameters, number)) {
           Close(value);
@@ -138,6 +143,7 @@ class Propagation {
       results_.push_back(value);
       AddIdentity(table_.ValueOf(root, static_cast<int64_t>(leaf)), value);
       if (!written.empty() && written[leaf].mesh != nullptr) {
+        if (HasOpenDim(written[leaf])) chosen_.push_back(value);
         foreign_result_.push_back(!Annotate(value, written[leaf]));
         continue;
       }
@@ -362,7 +368,7 @@ class Propagation {
   // --- Writing the result ---
 
   void WriteBack() {
-    for (int value : chosen_) TrimToEven(states_[value]);
+    for (int value : chosen_) TrimToWholeAxes(states_[value]);
     for (Computation* computation : table_.computations()) {
       for (Instruction* instruction : computation->instructions()) {
         std::vector<Sharding> shardings;
@@ -387,10 +393,17 @@ class Propagation {
     }
   }
 
-  static void TrimToEven(TensorState& state) {
+  // Callers know their shardings as whole axes that divide the dimension (jax.sharding.NamedSharding).
+  void TrimToWholeAxes(TensorState& state) const {
     for (size_t d = 0; d < state.dims.size(); ++d) {
       AxisList& axes = state.dims[d].axes;
-      while (!axes.empty() && state.shape.dim(static_cast<int64_t>(d)) % SizeOf(axes) != 0) axes.pop_back();
+      auto fits = [&] {
+        for (const AxisRef& ref : Merged(axes)) {
+          if (ref != WholeAxis(*mesh_, ref.axis)) return false;
+        }
+        return state.shape.dim(static_cast<int64_t>(d)) % SizeOf(axes) == 0;
+      };
+      while (!axes.empty() && !fits()) axes.pop_back();
     }
   }
 
@@ -415,7 +428,7 @@ class Propagation {
   std::vector<std::vector<int>> users_;  // links of each value
   std::vector<int> uses_;                // links that have the value as operand
   std::vector<int> results_;             // values of entry result leaves
-  std::vector<int> chosen_;              // parameters and results that the compiler may choose for
+  std::vector<int> chosen_;              // parameters and results that the compiler has a say in
   std::vector<bool> foreign_result_;
   absl::flat_hash_map<Instruction*, std::vector<Sharding>> foreign_;  // parameters over another mesh
   absl::flat_hash_map<Instruction*, std::vector<int>> manual_inputs_;
