@@ -77,9 +77,14 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized,
   options.allow_spmd_sharding_propagation_to_outputs.assign(
       build.allow_spmd_sharding_propagation_to_output().begin(),
       build.allow_spmd_sharding_propagation_to_output().end());
+  if (proto.parameter_is_tupled_arguments()) {
+    return absl::UnimplementedError("compile options: arguments as one tuple");
+  }
+  // A portable executable runs wherever it is told to, whatever is assigned.
+  if (proto.compile_portable_executable() && replicas * partitions == 1) return options;
   if (build.has_device_assignment()) {
     SHOAL_ASSIGN_OR_RETURN(options.device_assignment, AssignmentOf(build.device_assignment(), options));
-  } else if (!proto.compile_portable_executable() && client != nullptr) {
+  } else if (client != nullptr) {
     SHOAL_ASSIGN_OR_RETURN(options.device_assignment,
                            client->DefaultDeviceAssignment(options.num_replicas, options.num_partitions));
   }

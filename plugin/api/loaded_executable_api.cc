@@ -112,7 +112,10 @@ absl::Status Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   SHOAL_ASSIGN_OR_RETURN(ExecuteOptions options, OptionsOf(args.options));
   if (args.execute_device != nullptr) return ExecuteOnOne(args, args.execute_device->device, options);
   absl::Span<PjRtDevice* const> devices = executable.addressable_devices();
-  if (devices.size() == 1 && args.num_devices == 1) return ExecuteOnOne(args, devices[0], options);
+  // The common case, without lists of lists.
+  if (executable.device_assignment().size() <= 1 && devices.size() == 1 && args.num_devices == 1) {
+    return ExecuteOnOne(args, devices[0], options);
+  }
   absl::InlinedVector<ArgumentList, 2> lists;
   std::vector<absl::Span<PjRtBuffer* const>> spans;
   for (size_t d = 0; d < args.num_devices; ++d) lists.push_back(ArgumentsOf(args, d));

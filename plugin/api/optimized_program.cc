@@ -1,11 +1,17 @@
 #include "plugin/api/optimized_program.h"
 
 #include "absl/strings/str_cat.h"
+#include "core/hlo/module_proto.h"
 
 namespace shoal {
 
 absl::StatusOr<std::string> OptimizedProgramBytes(const PjRtExecutable& executable) {
-  return absl::UnimplementedError(absl::StrCat("the optimized program of ", executable.compiled.name));
+  const CompiledModule& compiled = executable.compiled;
+  if (compiled.optimized == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("the compiler kept no optimized program of ", compiled.name));
+  }
+  return ToHloModuleProtoWithConfig(*compiled.optimized);
 }
 
 }  // namespace shoal

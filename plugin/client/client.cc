@@ -15,6 +15,9 @@ namespace {
 // A copy of more than this leaves the caller's thread, if the caller lets us.
 constexpr int64_t kInlineTransferBytes = int64_t{4} << 20;
 
+// PJRT's launch ids are any numbers of 32 bits; ours lie beyond them.
+constexpr int64_t kFirstOwnRun = -(int64_t{1} << 40);
+
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0; }
 
 absl::Status CheckSpace(const PjRtClient* client, const PjRtMemorySpace* space) {
@@ -188,7 +191,7 @@ std::unique_ptr<PjRtBuffer> PjRtClient::CreateErrorBuffer(absl::Status error, co
 
 RunId PjRtClient::NextRunId(const Communicator* communicator) {
   std::lock_guard<std::mutex> lock(run_mutex_);
-  return RunId(--runs_[communicator]);
+  return RunId(kFirstOwnRun - runs_[communicator]++);
 }
 
 }  // namespace shoal

@@ -93,8 +93,8 @@ class PjRtClient {
   std::unique_ptr<PjRtBuffer> CreateErrorBuffer(absl::Status error, const Shape& shape,
                                                 PjRtMemorySpace* space);
 
-  // The next id of a run that no caller numbers, for the executables that share `communicator`. Negative, so
-  // that it never meets a launch id.
+  // The next id of a run that no caller numbers, for the executables that share `communicator`. It
+  // never meets a launch id, which is any number of 32 bits.
   RunId NextRunId(const Communicator* communicator);
 
  private:
