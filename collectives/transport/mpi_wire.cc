@@ -15,6 +15,8 @@ namespace {
 
 // Frames handed to MPI and not yet gone, before we say that there is no room.
 constexpr size_t kFramesUnderWay = 256;
+// How long the end of the wire waits for frames to leave.
+constexpr absl::Duration kLastFrames = absl::Seconds(1);
 // MPI counts in int.
 constexpr int64_t kPieceBytes = int64_t{1} << 30;
 // Every MPI allows tags up to here. Bulks of a pair that share a tag keep their order.
@@ -50,9 +52,16 @@ MpiWire::~MpiWire() {
   for (Bulk& bulk : bulks_) {
     for (void*& request : bulk.requests) mpi_->table().cancel(&request);
   }
-  for (SentFrame& frame : sent_) {
-    // Frames are small: MPI has taken them, or the peer is gone.
-    if (mpi_->table().test(&frame.request) == 0) mpi_->table().cancel(&frame.request);
+  // Frames that nobody takes any more, for their receiver has failed: their memory stays MPI's.
+  const absl::Time limit = absl::Now() + kLastFrames;
+  while (!sent_.empty() && absl::Now() < limit) FreeSentFrames();
+  if (!sent_.empty()) new std::deque<SentFrame>(std::move(sent_));
+}
+
+void MpiWire::FreeSentFrames() {
+  while (!sent_.empty() && mpi_->table().test(&sent_.front().request) != 0) {
+    spare_.push_back(std::move(sent_.front()));
+    sent_.pop_front();
   }
 }
 
@@ -80,10 +89,7 @@ bool MpiWire::TrySend(ProcessId to, const FrameHeader& header, absl::Span<const 
 bool MpiWire::Poll(FrameSink* sink) {
   bool worked = false;
   const ShoalMpiTable& mpi = mpi_->table();
-  while (!sent_.empty() && mpi.test(&sent_.front().request) != 0) {
-    spare_.push_back(std::move(sent_.front()));
-    sent_.pop_front();
-  }
+  FreeSentFrames();
   int rank = 0;
   long bytes = 0;
   while (mpi.probe_frame(&rank, &bytes) > 0) {

@@ -45,6 +45,7 @@ class MpiWire : public Wire {
   };
 
   explicit MpiWire(const Mpi* mpi) : mpi_(mpi) {}
+  void FreeSentFrames();
   void StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* data, int64_t size);
   void CancelBulk(bool sending, ProcessId peer, uint64_t bulk_id);
   absl::Status Error(absl::string_view what) const;
