@@ -1,5 +1,5 @@
-// Elements of convolution: a loop over window and input features, lanes over neighbouring results. Right for every type
-// and every option.
+// Elements of convolution: a loop over window and input features, lanes over neighbouring results. Right for
+// every type and every option.
 #include "core/base/status.h"
 #include "core/codegen/element.h"
 #include "core/codegen/multiply_add.h"
@@ -11,7 +11,9 @@ namespace {
 // All the numbers a convolution's loops need.
 struct ConvolutionView {
   explicit ConvolutionView(const Instruction& op)
-      : a(op.attributes<ConvolutionAttributes>()), input(op.operand(0)->shape()), kernel(op.operand(1)->shape()) {
+      : a(op.attributes<ConvolutionAttributes>()),
+        input(op.operand(0)->shape()),
+        kernel(op.operand(1)->shape()) {
     features = kernel.dim(a.kernel_input_feature);
     outputs_per_group = kernel.dim(a.kernel_output_feature) / (a.feature_group_count * a.batch_group_count);
     loop_extents.push_back(features);
@@ -66,9 +68,11 @@ absl::StatusOr<Element> EmitConvolution(ElementEmitter& e, const Instruction& op
       inside = lanes.AndMask(inside, p.inside);
       in[c.a.input_spatial[s]] = p.index;
     }
-    SHOAL_ASSIGN_OR_RETURN(Element x, e.EmitMasked(*op.operand(0), index.FromDimensions(in, c.input), inside));
+    SHOAL_ASSIGN_OR_RETURN(Element x,
+                           e.EmitMasked(*op.operand(0), index.FromDimensions(in, c.input), inside));
     SHOAL_ASSIGN_OR_RETURN(Element y, e.Emit(*op.operand(1), index.FromDimensions(weight, c.kernel)));
-    if (inside != nullptr) x = lanes.Select(inside, x, Element{lanes.Const0(x.re), x.im ? lanes.Const0(x.im) : nullptr});
+    if (inside != nullptr)
+      x = lanes.Select(inside, x, Element{lanes.Const0(x.re), x.im ? lanes.Const0(x.im) : nullptr});
     x = ToAccumulator(lanes, operand_type, type, x);
     y = ToAccumulator(lanes, c.kernel.element_type(), type, y);
     return Flatten({lanes.Splat(MultiplyAdd(lanes, type, x, y, Unflatten(current, {none})[0]))});

@@ -93,7 +93,8 @@ absl::StatusOr<std::vector<Element>> ElementEmitter::Compute(const Instruction& 
     SHOAL_RETURN_IF_ERROR(value.status());
     return std::vector<Element>{*value};
   };
-  // A constant operand of a lone instruction is memory like any other: kernels are shared between equal instructions.
+  // A constant operand of a lone instruction is memory like any other: kernels are shared between equal
+  // instructions.
   if (llvm::Value* pointer = Memory(&op); pointer != nullptr) {
     return std::vector<Element>{Load(op.shape(), pointer, at)};
   }

@@ -85,8 +85,8 @@ absl::StatusOr<std::vector<Element>> EmitReduceWindow(ElementEmitter& e, const I
                                                       const Digits& at);
 absl::StatusOr<Element> EmitDot(ElementEmitter& e, const Instruction& op, const Digits& at);
 absl::StatusOr<Element> EmitConvolution(ElementEmitter& e, const Instruction& op, const Digits& at);
-// The clamped start along each dimension of a dynamic-slice or dynamic-update-slice, whose start operands begin at
-// `first_operand`; empty where the window is the whole dimension.
+// The clamped start along each dimension of a dynamic-slice or dynamic-update-slice, whose start operands
+// begin at `first_operand`; empty where the window is the whole dimension.
 absl::StatusOr<std::vector<std::optional<Index>>> EmitStarts(ElementEmitter& e, const Instruction& op,
                                                              int64_t first_operand, const Shape& whole,
                                                              absl::Span<const int64_t> window);

@@ -5,6 +5,7 @@
 #include "core/base/status.h"
 #include "core/codegen/element.h"
 #include "core/codegen/elementary.h"
+#include "core/codegen/total_order.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace shoal {
@@ -225,16 +226,6 @@ constexpr NamedRow kPredRows[] = {
 };
 
 // ---- operations with attributes or mixed types ----
-
-// -NaN < -inf < ... < -0 < 0 < ... < NaN, as signed integers of the same width.
-llvm::Value* TotalOrderKey(LaneBuilder& lanes, llvm::Value* x) {
-  auto& b = lanes.b;
-  unsigned bits = x->getType()->getScalarSizeInBits();
-  llvm::Type* integer = lanes.LikeLanes(x, b.getIntNTy(bits));
-  llvm::Value* raw = b.CreateBitCast(x, integer);
-  llvm::Value* sign = b.CreateAShr(raw, bits - 1);
-  return b.CreateXor(raw, b.CreateLShr(sign, 1));
-}
 
 CmpInst::Predicate IntPredicate(ComparisonDirection direction, bool is_signed) {
   switch (direction) {

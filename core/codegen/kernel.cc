@@ -163,7 +163,25 @@ bool MayShareBuffer(const Instruction& fusion_or_op, int64_t operand, int64_t ou
   return true;
 }
 
+static bool HasRepeatedOperand(const Instruction& op) {
+  absl::flat_hash_set<const Instruction*> seen;
+  for (const Instruction* operand : op.operands()) {
+    if (!seen.insert(operand).second) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name, ModuleBuilder& builder) {
+  if (op.opcode() != Opcode::kFusion && HasRepeatedOperand(op)) {
+    // The kernel of x * x serves a * b too: each operand is read from its own buffer.
+    Module apart("apart");
+    Computation* computation = apart.AddComputation("main");
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : op.operands()) {
+      operands.push_back(computation->AddParameter(static_cast<int64_t>(operands.size()), operand->shape()));
+    }
+    return EmitKernel(*computation->AddClone(op, operands), name, builder);
+  }
   KernelView view(op);
   IrModule& ir = builder.ir();
   switch (view.root->opcode()) {
@@ -171,7 +189,7 @@ absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name
     case Opcode::kTopK:
       return EmitSortKernel(view, name, ir);
     case Opcode::kDot:
-      return EmitDotKernel(view, name, ir);
+      return EmitDotKernel(view, name, builder);
     case Opcode::kConvolution:
       return EmitConvolutionKernel(view, name, ir);
     case Opcode::kScatter:
@@ -181,8 +199,8 @@ absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name
       break;
     case Opcode::kRngBitGenerator:
       return EmitRngKernel(view, name, ir);
-    case Opcode::kReduceWindow:
-      return EmitReduceWindowKernel(view, name, ir);
+    case Opcode::kSelectAndScatter:
+      return EmitSelectAndScatterKernel(view, name, ir);
     default:
       break;
   }

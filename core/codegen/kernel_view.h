@@ -70,9 +70,10 @@ absl::StatusOr<Kernel> EmitUpdateKernel(const KernelView& view, const std::strin
 absl::StatusOr<Kernel> EmitScatterKernel(const KernelView& view, const std::string& name, IrModule& ir);
 absl::StatusOr<Kernel> EmitRngKernel(const KernelView& view, const std::string& name, IrModule& ir);
 absl::StatusOr<Kernel> EmitSortKernel(const KernelView& view, const std::string& name, IrModule& ir);
-absl::StatusOr<Kernel> EmitDotKernel(const KernelView& view, const std::string& name, IrModule& ir);
+absl::StatusOr<Kernel> EmitDotKernel(const KernelView& view, const std::string& name, ModuleBuilder& builder);
 absl::StatusOr<Kernel> EmitConvolutionKernel(const KernelView& view, const std::string& name, IrModule& ir);
-absl::StatusOr<Kernel> EmitReduceWindowKernel(const KernelView& view, const std::string& name, IrModule& ir);
+absl::StatusOr<Kernel> EmitSelectAndScatterKernel(const KernelView& view, const std::string& name,
+                                                  IrModule& ir);
 
 // The reduces whose results, changed elementwise at most, are the roots; empty if a root is something else or
 // they do not agree in what they reduce.
@@ -88,13 +89,16 @@ struct LoopSpace {
 };
 // `around`: dimensions of `shape` that need an index of their own for the caller's sake.
 LoopSpace ChooseLoops(const KernelView& view, const Shape& shape, absl::Span<const int64_t> around = {});
-// Appends a phase `name` that copies operand buffers to outputs, buffer pair by pair, unless they are the same memory.
+// Appends a phase `name` that copies operand buffers to outputs, buffer pair by pair, unless they are the
+// same memory.
 struct BufferCopy {
   int64_t from = 0, to = 0, bytes = 0;
 };
-void EmitCopyPhase(absl::Span<const BufferCopy> copies, const std::string& name, IrModule& ir, Kernel& kernel);
+void EmitCopyPhase(absl::Span<const BufferCopy> copies, const std::string& name, IrModule& ir,
+                   Kernel& kernel);
 
-// The same for the operand of reductions that agree in what they reduce: each digit is kept or reduced as a whole.
+// The same for the operand of reductions that agree in what they reduce: each digit is kept or reduced as a
+// whole.
 struct ReduceSpace : LoopSpace {
   std::vector<bool> reduced;
 };

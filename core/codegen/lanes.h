@@ -58,6 +58,9 @@ class LaneBuilder {
   // tells which lanes exist: the others give anything and are not touched.
   Element LoadUniform(ElementType type, llvm::Value* pointer, llvm::MDNode* alias_scope);
   Element LoadVector(ElementType type, llvm::Value* pointer, llvm::Value* mask, llvm::MDNode* alias_scope);
+  Element LoadVectorOrScalar(ElementType type, llvm::Value* pointer, llvm::Value* mask) {
+    return width_ == 1 ? LoadUniform(type, pointer, nullptr) : LoadVector(type, pointer, mask, nullptr);
+  }
   // Each lane at base + offsets[lane] elements.
   Element LoadGather(ElementType type, llvm::Value* base, llvm::Value* offsets, llvm::Value* mask,
                      llvm::MDNode* alias_scope);

@@ -8,7 +8,8 @@ std::optional<Opcode> MonoidOf(const Computation& region) {
   const Instruction& root = *region.root();
   if (region.parameters().size() != 2 || root.operand_count() != 2) return std::nullopt;
   const Instruction *a = region.parameter(0), *b = region.parameter(1);
-  bool both = (root.operand(0) == a && root.operand(1) == b) || (root.operand(0) == b && root.operand(1) == a);
+  bool both =
+      (root.operand(0) == a && root.operand(1) == b) || (root.operand(0) == b && root.operand(1) == a);
   if (!both) return std::nullopt;
   switch (root.opcode()) {
     case Opcode::kAdd:
@@ -17,8 +18,10 @@ std::optional<Opcode> MonoidOf(const Computation& region) {
     case Opcode::kMinimum:
     case Opcode::kAnd:
     case Opcode::kOr:
-    case Opcode::kXor: return root.opcode();
-    default: return std::nullopt;
+    case Opcode::kXor:
+      return root.opcode();
+    default:
+      return std::nullopt;
   }
 }
 
@@ -30,7 +33,8 @@ static llvm::Constant* IntegerLimit(llvm::Type* type, ElementType element, bool 
     llvm::APInt limit = lowest ? llvm::APInt::getSignedMinValue(used) : llvm::APInt::getSignedMaxValue(used);
     return llvm::ConstantInt::get(type, limit.sext(bits));
   }
-  return llvm::ConstantInt::get(type, lowest ? llvm::APInt(bits, 0) : llvm::APInt::getMaxValue(used).zext(bits));
+  return llvm::ConstantInt::get(type,
+                                lowest ? llvm::APInt(bits, 0) : llvm::APInt::getMaxValue(used).zext(bits));
 }
 
 Element IdentityOf(LaneBuilder& lanes, Opcode monoid, ElementType type) {
@@ -41,17 +45,27 @@ Element IdentityOf(LaneBuilder& lanes, Opcode monoid, ElementType type) {
   };
   llvm::Constant* re = nullptr;
   switch (monoid) {
-    case Opcode::kMultiply: re = number(1); break;
-    case Opcode::kMaximum: re = real ? llvm::ConstantFP::getInfinity(in, true) : IntegerLimit(in, type, true); break;
-    case Opcode::kMinimum: re = real ? llvm::ConstantFP::getInfinity(in) : IntegerLimit(in, type, false); break;
-    case Opcode::kAnd: re = llvm::ConstantInt::getAllOnesValue(in); break;
-    default: re = number(0); break;
+    case Opcode::kMultiply:
+      re = number(1);
+      break;
+    case Opcode::kMaximum:
+      re = real ? llvm::ConstantFP::getInfinity(in, true) : IntegerLimit(in, type, true);
+      break;
+    case Opcode::kMinimum:
+      re = real ? llvm::ConstantFP::getInfinity(in) : IntegerLimit(in, type, false);
+      break;
+    case Opcode::kAnd:
+      re = llvm::ConstantInt::getAllOnesValue(in);
+      break;
+    default:
+      re = number(0);
+      break;
   }
   return {re, IsComplex(type) ? number(0) : nullptr};
 }
 
-absl::StatusOr<Element> CombineMonoid(ElementEmitter& e, const Computation& region, Opcode monoid, ElementType type,
-                                      Element x, Element y) {
+absl::StatusOr<Element> CombineMonoid(ElementEmitter& e, const Computation& region, Opcode monoid,
+                                      ElementType type, Element x, Element y) {
   if (IsNarrowFloat(type) && monoid == Opcode::kAdd) return Element{e.lanes().FAdd(x.re, y.re)};
   if (IsNarrowFloat(type) && monoid == Opcode::kMultiply) return Element{e.lanes().FMul(x.re, y.re)};
   SHOAL_ASSIGN_OR_RETURN(std::vector<Element> results, e.EmitRegion(region, {x, y}));

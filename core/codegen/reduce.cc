@@ -79,7 +79,7 @@ absl::StatusOr<std::vector<Element>> EmitReduce(ElementEmitter& e, const Instruc
 }
 
 WindowPosition PositionIn(ElementEmitter& e, const WindowDimension& dim, int64_t base_extent, Index o,
-                                 Index w) {
+                          Index w) {
   IndexBuilder& index = e.index();
   LaneBuilder& lanes = e.lanes();
   if (dim.reversal) w = index.Add(index.Mul(w, -1), dim.size - 1);

@@ -1,10 +1,12 @@
-// EmitReduceKernel: reductions as the point of a kernel, with whatever elementwise work stands before and after them.
+// EmitReduceKernel: reductions as the point of a kernel, with whatever elementwise work stands before and
+// after them.
 //
-// If the innermost digit is reduced ("row"), lanes run along it in several independent accumulators, which are combined at
-// the end. If it is kept ("column"), lanes run over neighbouring results, a tile of several vectors at a time, and the
-// reduced digits are loops around them. A long reduction is cut into chunks of fixed size: they bound the error of
-// float sums, and they are units, so that few results still keep all cores busy. Their partial results go to scratch, and
-// a second phase combines them in order: the bits depend on the shape alone.
+// If the innermost digit is reduced ("row"), lanes run along it in several independent accumulators, which
+// are combined at the end. If it is kept ("column"), lanes run over neighbouring results, a tile of several
+// vectors at a time, and the reduced digits are loops around them. A long reduction is cut into chunks of
+// fixed size: they bound the error of float sums, and they are units, so that few results still keep all
+// cores busy. Their partial results go to scratch, and a second phase combines them in order: the bits depend
+// on the shape alone.
 #include <algorithm>
 
 #include "core/base/status.h"
@@ -14,7 +16,8 @@
 namespace shoal {
 namespace {
 
-constexpr int64_t kRowVectors = 4;       // independent accumulators of a row: an add takes 4 cycles, two start in each
+constexpr int64_t kRowVectors =
+    4;  // independent accumulators of a row: an add takes 4 cycles, two start in each
 constexpr int64_t kColumnVectors = 4;    // vectors of results in a tile
 constexpr int64_t kRowBlock = 256;       // steps of kRowVectors vectors until the accumulators are emptied
 constexpr int64_t kColumnChunk = 2048;   // elements that one accumulator lane of a column takes in
@@ -35,7 +38,11 @@ ElementType PartialType(ElementType type) { return IsNarrowFloat(type) ? Element
 class ReduceEmitter {
  public:
   ReduceEmitter(const KernelView& view, const std::string& name, IrModule& ir)
-      : view_(view), name_(name), ir_(ir), heroes_(HeroReduces(view)), space_(ChooseReduceLoops(view, heroes_)) {
+      : view_(view),
+        name_(name),
+        ir_(ir),
+        heroes_(HeroReduces(view)),
+        space_(ChooseReduceLoops(view, heroes_)) {
     for (const Instruction* hero : heroes_) {
       for (int64_t k = 0; k < hero->operand_count() / 2; ++k) {
         std::optional<Opcode> monoid;
@@ -64,7 +71,8 @@ class ReduceEmitter {
     for (size_t k = 0; k < space_.extents.size(); ++k) {
       (space_.reduced[k] ? reduced_total_ : outputs_) *= space_.extents[k];
     }
-    // The cost of the heroes themselves counts every reduced element; per element it is that over their number.
+    // The cost of the heroes themselves counts every reduced element; per element it is that over their
+    // number.
     cost_ = std::max(0.05, cost_ / static_cast<double>(std::max<int64_t>(1, reduced_total_)));
     int64_t last = space_.extents.back();
     width_ = ChooseWidth(view_, last);
@@ -85,7 +93,8 @@ class ReduceEmitter {
     // The longest reduced digit is the one to cut.
     for (size_t k = 0; k < space_.extents.size(); ++k) {
       if (!space_.reduced[k]) continue;
-      if (chunked_digit_ < 0 || space_.extents[k] > space_.extents[chunked_digit_]) chunked_digit_ = static_cast<int>(k);
+      if (chunked_digit_ < 0 || space_.extents[k] > space_.extents[chunked_digit_])
+        chunked_digit_ = static_cast<int>(k);
     }
     int64_t extent = space_.extents[chunked_digit_];
     chunk_ = extent;
@@ -130,7 +139,8 @@ class ReduceEmitter {
     for (size_t i = 0; i < accumulators_.size();) {
       const Accumulator& a = accumulators_[i];
       if (a.monoid.has_value()) {
-        SHOAL_ASSIGN_OR_RETURN(Element r, CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, x[i], y[i]));
+        SHOAL_ASSIGN_OR_RETURN(Element r,
+                               CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, x[i], y[i]));
         results.push_back(e.lanes().Splat(r));
         ++i;
         continue;
@@ -168,7 +178,8 @@ class ReduceEmitter {
       for (int lane = 0; lane < width_; ++lane) rotate.push_back((lane + half) % width_);
       std::vector<Element> other;
       for (const Element& v : values) {
-        other.push_back({b.CreateShuffleVector(v.re, rotate), v.im ? b.CreateShuffleVector(v.im, rotate) : nullptr});
+        other.push_back(
+            {b.CreateShuffleVector(v.re, rotate), v.im ? b.CreateShuffleVector(v.im, rotate) : nullptr});
       }
       SHOAL_ASSIGN_OR_RETURN(values, Combine(e, values, other));
     }
@@ -226,16 +237,17 @@ class ReduceEmitter {
   }
 
   // Runs `body` in loops over the reduced digits before `last`, from digit `k` on.
-  absl::StatusOr<Carried> OverReduced(KernelFunctionEmitter& f, Digits& at, size_t k, size_t last, llvm::Value* chunk,
-                                      Carried initial,
+  absl::StatusOr<Carried> OverReduced(KernelFunctionEmitter& f, Digits& at, size_t k, size_t last,
+                                      llvm::Value* chunk, Carried initial,
                                       absl::FunctionRef<absl::StatusOr<Carried>(const Carried&)> body) {
     while (k < last && !space_.reduced[k]) ++k;
     if (k == last) return body(initial);
     auto [begin, end] = Range(f, k, chunk);
-    return EmitLoopCarrying(f.lanes(), begin, end, 1, std::move(initial), [&](llvm::Value* i, const Carried& current) {
-      at[k].index = f.elements().index().Uniform(i);
-      return OverReduced(f, at, k + 1, last, chunk, current, body);
-    });
+    return EmitLoopCarrying(f.lanes(), begin, end, 1, std::move(initial),
+                            [&](llvm::Value* i, const Carried& current) {
+                              at[k].index = f.elements().index().Uniform(i);
+                              return OverReduced(f, at, k + 1, last, chunk, current, body);
+                            });
   }
 
   // What of digit k this chunk covers.
@@ -262,15 +274,14 @@ class ReduceEmitter {
     auto whole_row = [&](const Carried& current) -> absl::StatusOr<Carried> {
       auto [begin, end] = Range(f, last, chunk);
       llvm::Value* row_end = end;
-      return EmitLoopCarrying(lanes, begin, row_end, tile_ * kRowBlock, current,
-                              [&](llvm::Value* block, const Carried& total) -> absl::StatusOr<Carried> {
-                                ElementEmitter::Scope scope(e);
-                                SHOAL_ASSIGN_OR_RETURN(std::vector<Element> sum,
-                                                       RowBlock(f, at, block, row_end, identity));
-                                SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
-                                                       Combine(e, Unflatten(total, identity), sum));
-                                return Flatten(next);
-                              });
+      return EmitLoopCarrying(
+          lanes, begin, row_end, tile_ * kRowBlock, current,
+          [&](llvm::Value* block, const Carried& total) -> absl::StatusOr<Carried> {
+            ElementEmitter::Scope scope(e);
+            SHOAL_ASSIGN_OR_RETURN(std::vector<Element> sum, RowBlock(f, at, block, row_end, identity));
+            SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Combine(e, Unflatten(total, identity), sum));
+            return Flatten(next);
+          });
     };
     SHOAL_ASSIGN_OR_RETURN(Carried total, OverReduced(f, at, 0, last, chunk, Flatten(identity), whole_row));
     SHOAL_ASSIGN_OR_RETURN(std::vector<Element> values, AcrossLanes(e, Unflatten(total, identity)));
@@ -280,16 +291,19 @@ class ReduceEmitter {
     return status;
   }
 
-  // At most kRowBlock steps from `begin` on: kRowVectors at once, then one at a time, then what is left under a mask.
-  absl::StatusOr<std::vector<Element>> RowBlock(KernelFunctionEmitter& f, const Digits& at, llvm::Value* begin,
-                                                llvm::Value* row_end, absl::Span<const Element> identity) {
+  // At most kRowBlock steps from `begin` on: kRowVectors at once, then one at a time, then what is left under
+  // a mask.
+  absl::StatusOr<std::vector<Element>> RowBlock(KernelFunctionEmitter& f, const Digits& at,
+                                                llvm::Value* begin, llvm::Value* row_end,
+                                                absl::Span<const Element> identity) {
     ElementEmitter& e = f.elements();
     LaneBuilder& lanes = f.lanes();
     auto& b = lanes.b;
     llvm::Value* end = b.CreateAdd(begin, lanes.I64(tile_ * kRowBlock));
     end = lanes.Intrinsic(llvm::Intrinsic::smin, end, row_end);
     llvm::Value* length = b.CreateSub(end, begin);
-    llvm::Value* tiles_end = b.CreateAdd(begin, b.CreateMul(b.CreateUDiv(length, lanes.I64(tile_)), lanes.I64(tile_)));
+    llvm::Value* tiles_end =
+        b.CreateAdd(begin, b.CreateMul(b.CreateUDiv(length, lanes.I64(tile_)), lanes.I64(tile_)));
     llvm::Value* vectors_end =
         b.CreateAdd(begin, b.CreateMul(b.CreateUDiv(length, lanes.I64(width_)), lanes.I64(width_)));
     Carried several;
@@ -302,9 +316,9 @@ class ReduceEmitter {
       std::vector<Element> sums = Unflatten(current, like), next;
       for (int64_t v = 0; v < vectors_; ++v) {
         llvm::Value* position = b.CreateAdd(i, lanes.I64(v * width_));
-        SHOAL_ASSIGN_OR_RETURN(
-            std::vector<Element> one,
-            Step(e, RowAt(at, position), nullptr, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
+        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> one,
+                               Step(e, RowAt(at, position), nullptr,
+                                    absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
         next.insert(next.end(), one.begin(), one.end());
       }
       return Flatten(next);
@@ -313,16 +327,18 @@ class ReduceEmitter {
     std::vector<Element> sums = Unflatten(several, like);
     std::vector<Element> sum(sums.begin(), sums.begin() + static_cast<int64_t>(n));
     for (int64_t v = 1; v < vectors_; ++v) {
-      SHOAL_ASSIGN_OR_RETURN(sum, Combine(e, sum, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
+      SHOAL_ASSIGN_OR_RETURN(sum,
+                             Combine(e, sum, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
     }
     auto vector_step = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
       ElementEmitter::Scope scope(e);
-      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Step(e, RowAt(at, i), nullptr, Unflatten(current, identity)));
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
+                             Step(e, RowAt(at, i), nullptr, Unflatten(current, identity)));
       return Flatten(next);
     };
     if (vectors_ > 1 && space_.extents.back() % tile_ != 0) {
-      SHOAL_ASSIGN_OR_RETURN(Carried rest,
-                             EmitLoopCarrying(lanes, tiles_end, vectors_end, width_, Flatten(sum), vector_step));
+      SHOAL_ASSIGN_OR_RETURN(
+          Carried rest, EmitLoopCarrying(lanes, tiles_end, vectors_end, width_, Flatten(sum), vector_step));
       sum = Unflatten(rest, identity);
     }
     if (space_.extents.back() % width_ == 0) return sum;
@@ -330,14 +346,17 @@ class ReduceEmitter {
       ElementEmitter::Scope scope(e);
       llvm::Value* numbers = b.CreateAdd(lanes.Splat(i), lanes.LaneNumbers(lanes.i64()));
       llvm::Value* mask = b.CreateICmpSLT(numbers, lanes.Splat(end));
-      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Step(e, RowAt(at, i), mask, Unflatten(current, identity)));
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
+                             Step(e, RowAt(at, i), mask, Unflatten(current, identity)));
       return Flatten(next);
     };
-    SHOAL_ASSIGN_OR_RETURN(Carried rest, EmitLoopCarrying(lanes, vectors_end, end, width_, Flatten(sum), masked_step));
+    SHOAL_ASSIGN_OR_RETURN(Carried rest,
+                           EmitLoopCarrying(lanes, vectors_end, end, width_, Flatten(sum), masked_step));
     return Unflatten(rest, identity);
   }
 
-  absl::Status EmitColumnUnit(KernelFunctionEmitter& f, Digits at, llvm::Value* chunk, llvm::Value* tile, bool masked) {
+  absl::Status EmitColumnUnit(KernelFunctionEmitter& f, Digits at, llvm::Value* chunk, llvm::Value* tile,
+                              bool masked) {
     ElementEmitter& e = f.elements();
     LaneBuilder& lanes = f.lanes();
     auto& b = lanes.b;
@@ -351,7 +370,8 @@ class ReduceEmitter {
       llvm::Value* column = b.CreateAdd(b.CreateMul(tile, lanes.I64(tile_)), lanes.I64(v * width_));
       columns.push_back(column);
       llvm::Value* numbers = b.CreateAdd(lanes.Splat(column), lanes.LaneNumbers(lanes.i64()));
-      masks.push_back(masked ? b.CreateICmpSLT(numbers, lanes.Splat(lanes.I64(space_.extents.back()))) : nullptr);
+      masks.push_back(masked ? b.CreateICmpSLT(numbers, lanes.Splat(lanes.I64(space_.extents.back())))
+                             : nullptr);
     }
     size_t n = identity.size();
     auto body = [&](const Carried& current) -> absl::StatusOr<Carried> {
@@ -408,7 +428,8 @@ class ReduceEmitter {
   }
 
   // Applies the initial value, rounds, computes what stands after the reductions, and stores.
-  absl::Status Finish(KernelFunctionEmitter& f, const Digits& out, llvm::Value* mask, std::vector<Element> values) {
+  absl::Status Finish(KernelFunctionEmitter& f, const Digits& out, llvm::Value* mask,
+                      std::vector<Element> values) {
     ElementEmitter& e = f.elements();
     ElementEmitter::Scope scope(e);
     absl::flat_hash_map<const Instruction*, std::vector<Element>> results;
@@ -417,7 +438,8 @@ class ReduceEmitter {
       Element value = values[i];
       if (a.monoid.has_value()) {
         SHOAL_ASSIGN_OR_RETURN(Element initial, e.Emit(*a.hero->operand(1), {}));
-        SHOAL_ASSIGN_OR_RETURN(value, CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, initial, value));
+        SHOAL_ASSIGN_OR_RETURN(value,
+                               CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, initial, value));
       }
       results[a.hero].push_back(e.lanes().RoundTo(a.type, value));
     }
@@ -457,14 +479,16 @@ class ReduceEmitter {
         e.set_mask(mask);
         for (const Accumulator& a : accumulators_) {
           Shape partials = Shape::Array(PartialType(a.type), {chunks_, outputs_});
-          x.push_back(e.lanes().Splat(e.Load(partials, ScratchPointer(f, a), in_scratch, /*is_input=*/false)));
+          x.push_back(
+              e.lanes().Splat(e.Load(partials, ScratchPointer(f, a), in_scratch, /*is_input=*/false)));
         }
         e.set_mask(nullptr);
         SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Combine(e, Unflatten(current, identity), x));
         return Flatten(next);
       };
-      SHOAL_ASSIGN_OR_RETURN(Carried total, EmitLoopCarrying(e.lanes(), e.lanes().I64(0), e.lanes().I64(chunks_), 1,
-                                                             Flatten(identity), step));
+      SHOAL_ASSIGN_OR_RETURN(
+          Carried total,
+          EmitLoopCarrying(e.lanes(), e.lanes().I64(0), e.lanes().I64(chunks_), 1, Flatten(identity), step));
       return Finish(f, at, mask, Unflatten(total, identity));
     };
     SHOAL_RETURN_IF_ERROR(nest.Emit(f, body));
@@ -516,7 +540,8 @@ std::vector<const Instruction*> HeroReduces(const KernelView& view) {
   std::sort(heroes.begin(), heroes.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
   for (const Instruction* hero : heroes) {
     if (!AgreeInDims(*hero, *heroes[0])) return {};
-    if (hero->operand(0)->shape().ElementCount() == 0 || hero->operand(0)->shape().ElementCount() == 1) return {};
+    if (hero->operand(0)->shape().ElementCount() == 0 || hero->operand(0)->shape().ElementCount() == 1)
+      return {};
     if (hero->dimensions().empty()) return {};
     bool reduces_nothing = true;
     for (int64_t d : hero->dimensions()) reduces_nothing &= hero->operand(0)->shape().dim(d) == 1;

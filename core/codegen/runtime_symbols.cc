@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/codegen/module_builder.h"
+#include "core/codegen/sort_row.h"
 
 namespace shoal {
 namespace {
@@ -73,6 +74,7 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
       {"memcpy", reinterpret_cast<const void*>(&std::memcpy)},
       {"memset", reinterpret_cast<const void*>(&std::memset)},
       {"memmove", reinterpret_cast<const void*>(&std::memmove)},
+      {"shoal_sort_row", reinterpret_cast<const void*>(&shoal_sort_row)},
       {"shoal_power_s64", reinterpret_cast<const void*>(&PowerSigned)},
       {"shoal_power_u64", reinterpret_cast<const void*>(&PowerBySquaring)},
   };

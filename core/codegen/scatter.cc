@@ -1,6 +1,6 @@
-// EmitScatterKernel: the operands are copied (unless the outputs are the same memory), then update after update is
-// combined into them, in order, so that results are the same in every run. Lanes run over the innermost dimension of
-// the window, where no two updates meet.
+// EmitScatterKernel: the operands are copied (unless the outputs are the same memory), then update after
+// update is combined into them, in order, so that results are the same in every run. Lanes run over the
+// innermost dimension of the window, where no two updates meet.
 #include <algorithm>
 
 #include "core/base/status.h"
@@ -24,7 +24,8 @@ class ScatterEmitter {
       (Contains(attributes_.update_window_dims, d) ? window_dims_ : scatter_dims_).push_back(d);
     }
     for (int64_t d = 0; d < operand_shape_.rank(); ++d) {
-      bool fixed = Contains(attributes_.inserted_window_dims, d) || Contains(attributes_.input_batching_dims, d);
+      bool fixed =
+          Contains(attributes_.inserted_window_dims, d) || Contains(attributes_.input_batching_dims, d);
       if (!fixed) operand_window_dims_.push_back(d);
     }
   }
@@ -102,8 +103,8 @@ class ScatterEmitter {
     return inside == nullptr ? window() : EmitIf(lanes, inside, window);
   }
 
-  absl::Status OverWindowDims(KernelFunctionEmitter& f, std::vector<Index>& at, const std::vector<Index>& start,
-                              size_t k) {
+  absl::Status OverWindowDims(KernelFunctionEmitter& f, std::vector<Index>& at,
+                              const std::vector<Index>& start, size_t k) {
     LaneBuilder& lanes = f.lanes();
     if (k == window_dims_.size()) return EmitUpdate(f, at, start, nullptr);
     int64_t d = window_dims_[k], extent = update_shape_.dim(d);
@@ -125,8 +126,8 @@ class ScatterEmitter {
     return at_vector(lanes.I64(whole), lanes.b.CreateICmpSLT(numbers, lanes.Splat(lanes.I64(extent))));
   }
 
-  absl::Status EmitUpdate(KernelFunctionEmitter& f, const std::vector<Index>& at, const std::vector<Index>& start,
-                          llvm::Value* mask) {
+  absl::Status EmitUpdate(KernelFunctionEmitter& f, const std::vector<Index>& at,
+                          const std::vector<Index>& start, llvm::Value* mask) {
     ElementEmitter& e = f.elements();
     ElementEmitter::Scope scope(e);
     IndexBuilder& index = e.index();
@@ -155,7 +156,8 @@ class ScatterEmitter {
   }
 
   // Lanes are neighbours only if the window's innermost dimension is the operand's.
-  absl::Status StoreLanes(KernelFunctionEmitter& f, int64_t k, Element value, const Digits& out, llvm::Value* mask) {
+  absl::Status StoreLanes(KernelFunctionEmitter& f, int64_t k, Element value, const Digits& out,
+                          llvm::Value* mask) {
     ElementEmitter& e = f.elements();
     LaneBuilder& lanes = f.lanes();
     ElementType type = op_.operand(k)->shape().element_type();

@@ -62,7 +62,8 @@ class SequenceEmitter {
     llvm::Value*& base = bases_[ref.base];
     if (base == nullptr) {
       base = InEntry([&] {
-        return b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function_->getArg(0), ref.base));
+        return b.CreateLoad(b.getPtrTy(),
+                            b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function_->getArg(0), ref.base));
       });
     }
     return ref.offset == 0 ? base : b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base, ref.offset);
@@ -116,7 +117,8 @@ class SequenceEmitter {
       }
       if (phase.units == 0) continue;
       llvm::Function* callee = lanes_.ir().module->getFunction(phase.function);
-      if (callee == nullptr) return absl::InternalError(absl::StrCat("no kernel ", phase.function, " in this module"));
+      if (callee == nullptr)
+        return absl::InternalError(absl::StrCat("no kernel ", phase.function, " in this module"));
       if (phase.units > 1 && phase.cost_ns > kParallelNs) {
         CallRuntime(0, b.getVoidTy(), {callee, table, lanes_.I64(phase.units), lanes_.I64(phase.grain)});
       } else {
@@ -129,7 +131,8 @@ class SequenceEmitter {
   absl::Status EmitStep(const CopyBytes& copy) {
     bool same = copy.from.base == copy.to.base && copy.from.offset == copy.to.offset;
     if (same || copy.bytes == 0) return absl::OkStatus();
-    lanes_.b.CreateMemMove(Pointer(copy.to), llvm::MaybeAlign(1), Pointer(copy.from), llvm::MaybeAlign(1), copy.bytes);
+    lanes_.b.CreateMemMove(Pointer(copy.to), llvm::MaybeAlign(1), Pointer(copy.from), llvm::MaybeAlign(1),
+                           copy.bytes);
     return absl::OkStatus();
   }
 
@@ -170,7 +173,8 @@ class SequenceEmitter {
     }
     if (blocks.empty()) return absl::InternalError("a conditional without branches");
     llvm::SwitchInst* choose = b.CreateSwitch(index, blocks.back());
-    for (size_t i = 0; i + 1 < blocks.size(); ++i) choose->addCase(b.getInt32(static_cast<uint32_t>(i)), blocks[i]);
+    for (size_t i = 0; i + 1 < blocks.size(); ++i)
+      choose->addCase(b.getInt32(static_cast<uint32_t>(i)), blocks[i]);
     for (size_t i = 0; i < blocks.size(); ++i) {
       b.SetInsertPoint(blocks[i]);
       SHOAL_RETURN_IF_ERROR(EmitBlock(branch.branches[i]));

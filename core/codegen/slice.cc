@@ -7,8 +7,9 @@
 
 namespace shoal {
 
-absl::StatusOr<std::vector<std::optional<Index>>> EmitStarts(ElementEmitter& e, const Instruction& op, int64_t first_operand,
-                               const Shape& whole, absl::Span<const int64_t> window) {
+absl::StatusOr<std::vector<std::optional<Index>>> EmitStarts(ElementEmitter& e, const Instruction& op,
+                                                             int64_t first_operand, const Shape& whole,
+                                                             absl::Span<const int64_t> window) {
   std::vector<std::optional<Index>> starts(whole.rank());
   for (int64_t d = 0; d < whole.rank(); ++d) {
     if (window[d] == whole.dim(d)) continue;

@@ -1,5 +1,5 @@
-// EmitUpdateKernel: a dynamic-update-slice into operand 0's memory: what is not shared is copied first, then only the window
-// is written.
+// EmitUpdateKernel: a dynamic-update-slice into operand 0's memory: what is not shared is copied first, then
+// only the window is written.
 #include <algorithm>
 
 #include "core/base/status.h"
@@ -12,7 +12,8 @@ constexpr int64_t kCopyBytes = 1 << 16;  // a unit of copying
 
 }  // namespace
 
-void EmitCopyPhase(absl::Span<const BufferCopy> copies, const std::string& name, IrModule& ir, Kernel& kernel) {
+void EmitCopyPhase(absl::Span<const BufferCopy> copies, const std::string& name, IrModule& ir,
+                   Kernel& kernel) {
   KernelPhase phase;
   phase.function = name;
   int64_t most = 0, total = 0;
@@ -34,8 +35,8 @@ void EmitCopyPhase(absl::Span<const BufferCopy> copies, const std::string& name,
     };
     absl::Status ignored = EmitIf(lanes, b.CreateICmpNE(from, to), [&] {
       llvm::Value *begin = limit(f.begin()), *end = limit(f.end());
-      b.CreateMemCpy(b.CreateGEP(b.getInt8Ty(), to, begin), llvm::MaybeAlign(1), b.CreateGEP(b.getInt8Ty(), from, begin),
-                     llvm::MaybeAlign(1), b.CreateSub(end, begin));
+      b.CreateMemCpy(b.CreateGEP(b.getInt8Ty(), to, begin), llvm::MaybeAlign(1),
+                     b.CreateGEP(b.getInt8Ty(), from, begin), llvm::MaybeAlign(1), b.CreateSub(end, begin));
       return absl::OkStatus();
     });
     (void)ignored;  // the body cannot fail
@@ -49,7 +50,8 @@ absl::StatusOr<Kernel> EmitUpdateKernel(const KernelView& view, const std::strin
   const Instruction& update = *op.operand(1);
   const Shape &whole = op.shape(), &window = update.shape();
   Kernel kernel;
-  EmitCopyPhase({{view.LeafBuffer(op.operand(0)), view.OutputBuffer(0), whole.ByteSize()}}, name + ".copy", ir, kernel);
+  EmitCopyPhase({{view.LeafBuffer(op.operand(0)), view.OutputBuffer(0), whole.ByteSize()}}, name + ".copy",
+                ir, kernel);
   if (window.ElementCount() == 0) return kernel;
 
   std::vector<int64_t> moved;

@@ -10,7 +10,9 @@ struct WindowPosition {
   llvm::Value* inside = nullptr;  // null: always
 };
 
-// The position that window index `w` touches for output index `o` along one dimension of `base_extent` elements.
-WindowPosition PositionIn(ElementEmitter& e, const WindowDimension& dim, int64_t base_extent, Index o, Index w);
+// The position that window index `w` touches for output index `o` along one dimension of `base_extent`
+// elements.
+WindowPosition PositionIn(ElementEmitter& e, const WindowDimension& dim, int64_t base_extent, Index o,
+                          Index w);
 
 }  // namespace shoal

@@ -20,6 +20,7 @@
 namespace elementary {
 
 #define SHOAL_INLINE static inline __attribute__((always_inline))
+#define SHOAL_INLINE_MEMBER inline __attribute__((always_inline))
 
 SHOAL_INLINE uint32_t Bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 SHOAL_INLINE uint64_t Bits(double x) { return __builtin_bit_cast(uint64_t, x); }

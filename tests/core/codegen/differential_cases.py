@@ -121,6 +121,15 @@ def elementwise():
             if np.dtype(target) != np.dtype(source):
                 f = lambda x, target=target: lax.convert_element_type(x, target)
                 yield Case(f"convert_{dtype_name(source)}_{dtype_name(target)}", f, (x,))
+    for name in ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e4m3",
+                 "float8_e3m4"]:
+        narrow = getattr(ml_dtypes, name)
+        x = np.concatenate([special(F32), floats(rng(name), 300, F32), floats(rng(name), 100, F32, 0.01),
+                            floats(rng(name), 50, F32, 300)])
+        yield Case(f"convert_float32_{name}", lambda x, t=narrow: lax.convert_element_type(x, t), (x,))
+        every = np.arange(256, dtype=np.uint8).view(narrow)
+        yield Case(f"convert_{name}_float32", lambda x: lax.convert_element_type(x, F32), (every,))
+        yield Case(f"add_{name}", lambda x, y: x + y, (every, every[::-1].copy()))
     r = rng("select")
     c, x, y = r.random(77) < 0.5, floats(r, 77, F32), floats(r, 77, F32)
     yield Case("select", lax.select, (c, x, y))
@@ -334,10 +343,8 @@ def sorts():
 def randoms():
     for name, shape in [("even", (64,)), ("odd", (33,)), ("matrix", (7, 9))]:
         for algorithm in ["threefry", "philox"]:
-            key_words = 2 if algorithm == "threefry" else 4
             for dtype in [np.uint32, np.uint64, np.uint8, np.uint16]:
-                state = np.arange(3, 3 + key_words, dtype=np.uint32)
-                state64 = np.arange(3, 3 + (2 if algorithm == "threefry" else 3), dtype=np.uint64)
+                state64 = np.arange(3, 5, dtype=np.uint64)
                 def f(s, shape=shape, dtype=dtype, algorithm=algorithm):
                     which = lax.RandomAlgorithm.RNG_THREE_FRY if algorithm == "threefry" else lax.RandomAlgorithm.RNG_PHILOX
                     return lax.rng_bit_generator(s, shape, dtype, which)

@@ -16,7 +16,8 @@ struct TestRuntime : SequenceRuntime {
   std::vector<const Routine*> routines;
   int64_t iterations = 0, stop_after = -1, parallel_calls = 0;
   TestRuntime() {
-    parallel_for = [](SequenceRuntime* self, KernelFunction fn, char* const* buffers, int64_t units, int64_t) {
+    parallel_for = [](SequenceRuntime* self, KernelFunction fn, char* const* buffers, int64_t units,
+                      int64_t) {
       ++static_cast<TestRuntime*>(self)->parallel_calls;
       for (int64_t u = units; u-- > 0;) fn(buffers, u, u + 1);
     };
@@ -86,7 +87,8 @@ ENTRY main {
     float twos[1000];
   } memory_;
   BufferRef At(const void* field) {
-    return {0, static_cast<int64_t>(reinterpret_cast<const char*>(field) - reinterpret_cast<const char*>(&memory_))};
+    return {0, static_cast<int64_t>(reinterpret_cast<const char*>(field) -
+                                    reinterpret_cast<const char*>(&memory_))};
   }
   char* base() { return reinterpret_cast<char*>(&memory_); }
 };
@@ -95,7 +97,8 @@ TEST_F(SequenceTest, WhileLoopRunsItsKernelsUntilThePredicateFalls) {
   for (float& t : memory_.twos) t = 2;
   Kernel next = KernelFor("next"), less = KernelFor("less"), sum = KernelFor("sum");
   WhileLoop loop;
-  loop.condition.push_back({KernelCall{&less, {At(&memory_.i), At(&memory_.constant_ten), At(&memory_.predicate)}}});
+  loop.condition.push_back(
+      {KernelCall{&less, {At(&memory_.i), At(&memory_.constant_ten), At(&memory_.predicate)}}});
   loop.predicate = At(&memory_.predicate);
   loop.body.push_back({KernelCall{&next, {At(&memory_.i), At(&memory_.constant_one), At(&memory_.i)}}});
   loop.body.push_back({KernelCall{&sum, {At(memory_.x), At(memory_.twos), At(memory_.x)}}});
@@ -131,7 +134,7 @@ TEST_F(SequenceTest, BranchesChooseByIndexAndPredicate) {
     return SequenceStep{KernelCall{&next, {At(&memory_.i), At(&memory_.constant_one), At(&memory_.i)}}};
   };
   Branch by_index{At(&memory_.constant_ten), false, {{}, {increment(), increment()}}};  // 10: the last branch
-  Branch by_pred{At(&memory_.predicate), true, {{}, {increment()}}};                     // false: branch 1
+  Branch by_pred{At(&memory_.predicate), true, {{}, {increment()}}};                    // false: branch 1
   EXPECT_EQ(Run({{by_index}, {by_pred}}, {base()}), 0);
   EXPECT_EQ(memory_.i, 3);
 }
