@@ -100,9 +100,12 @@ absl::StatusOr<Groups> Flatten(const OpImporter& c, Groups groups, Strategy stra
   const int64_t range = strategy == Strategy::kFlattened ? replicas * partitions
                         : by_partition                   ? partitions
                                                          : replicas;
+  std::vector<bool> seen(static_cast<size_t>(range));
   for (const std::vector<int64_t>& group : groups) {
     for (int64_t id : group) {
       if (id < 0 || id >= range) return c.Error(absl::StrCat("member ", id, " where there are ", range));
+      if (seen[id]) return c.Error(absl::StrCat("member ", id, " is in two places"));
+      seen[id] = true;
     }
   }
   if (groups.empty()) {

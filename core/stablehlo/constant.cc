@@ -23,6 +23,20 @@ void Normalise(ElementType type, std::string* bytes) {
 
 }  // namespace
 
+absl::StatusOr<Literal> Importer::LiteralOf(const MlirAttribute& value, const Shape& shape) {
+  auto it = literals_.find(&value);
+  if (it != literals_.end()) return it->second;
+  std::string bytes(value.data);
+  Normalise(shape.element_type(), &bytes);
+  const Shape scalar = Shape::Scalar(shape.element_type());
+  SHOAL_ASSIGN_OR_RETURN(Literal literal, Literal::FromBytes(value.splat ? scalar : shape, std::move(bytes)));
+  if (!value.splat && shape.ElementCount() > 1 && literal.IsSplat()) {
+    const std::string first(literal.data(), static_cast<size_t>(ByteWidth(shape.element_type())));
+    SHOAL_ASSIGN_OR_RETURN(literal, Literal::FromBytes(scalar, first));
+  }
+  return literals_.emplace(&value, std::move(literal)).first->second;
+}
+
 // A splat of more than one element is one scalar and its broadcast, so that no megabytes of equal numbers are
 // made.
 absl::Status ImportConstant(OpImporter& c) {
@@ -36,19 +50,11 @@ absl::Status ImportConstant(OpImporter& c) {
   if (value->type == nullptr || ShapeOf(*value->type).value_or(Shape()) != shape) {
     return c.Error(absl::StrCat("the value and the result ", shape.ToString(), " differ in type"));
   }
-  std::string bytes(value->data);
-  Normalise(shape.element_type(), &bytes);
-  const Shape scalar = Shape::Scalar(shape.element_type());
-  absl::StatusOr<Literal> literal = Literal::FromBytes(value->splat ? scalar : shape, std::move(bytes));
+  absl::StatusOr<Literal> literal = c.importer().LiteralOf(*value, shape);
   if (!literal.ok()) return c.Error(literal.status().message());
-  if (!value->splat && (shape.ElementCount() < 2 || !literal->IsSplat())) {
-    return c.Finish(c.Add(Opcode::kConstant, shape, {}, ConstantAttributes{*std::move(literal)}));
-  }
-  if (!value->splat) {
-    const std::string first(literal->data(), static_cast<size_t>(ByteWidth(shape.element_type())));
-    SHOAL_ASSIGN_OR_RETURN(literal, Literal::FromBytes(scalar, first));
-  }
-  Instruction* constant = c.Add(Opcode::kConstant, scalar, {}, ConstantAttributes{*std::move(literal)});
+  const Shape stored = literal->shape();
+  Instruction* constant = c.Add(Opcode::kConstant, stored, {}, ConstantAttributes{*std::move(literal)});
+  if (stored == shape) return c.Finish(constant);
   return c.Emit(Opcode::kBroadcast, {constant}, DimensionsAttributes{});
 }
 

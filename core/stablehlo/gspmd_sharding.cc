@@ -17,7 +17,7 @@
 namespace shoal {
 namespace {
 
-constexpr int64_t kMostDevices = 1 << 20;
+constexpr int64_t kMostDevices = 1 << 16;
 
 struct TileAssignment {
   DimVector tile_dims;

@@ -68,8 +68,13 @@ absl::StatusOr<Shape> ShapeOf(const MlirType& type) {
     case MlirTypeKind::kToken:
       return Shape::Token();
     case MlirTypeKind::kTuple: {
+      // Tuples of tuples may share parts and be much larger as shapes than as types.
+      constexpr uint32_t kLargestNested = 4096;
       std::vector<Shape> elements;
       for (const MlirType* element : type.elements) {
+        if (element->kind == MlirTypeKind::kTuple && type.weight > kLargestNested) {
+          return absl::InvalidArgumentError(absl::StrCat("a tuple of tuples of ", type.weight, " parts"));
+        }
         SHOAL_ASSIGN_OR_RETURN(elements.emplace_back(), ShapeOf(*element));
       }
       return Shape::Tuple(std::move(elements));
@@ -110,9 +115,11 @@ absl::StatusOr<IntVector> IntsOf(const MlirAttribute& attribute) {
       const ElementType element = is_index ? ElementType::kS64 : attribute.type->elements[0]->element;
       if (!IsInteger(element) && element != ElementType::kPred) break;
       const int64_t count = Product(attribute.type->dims);
-      // These lists are as long as a rank or a number of devices.
-      constexpr int64_t kLongest = 1 << 24;
-      if (count > kLongest) return absl::InvalidArgumentError(absl::StrCat("a list of ", count, " integers"));
+      // A splat costs nothing to write; no list of equal integers is longer than a few ranks.
+      constexpr int64_t kLongestSplat = 4096;
+      if (attribute.splat && count > kLongestSplat) {
+        return absl::InvalidArgumentError(absl::StrCat("a list of ", count, " equal integers"));
+      }
       const int64_t stored = attribute.splat ? 1 : count;
       SHOAL_ASSIGN_OR_RETURN(
           Literal literal, Literal::FromBytes(Shape::Array(element, {stored}), std::string(attribute.data)));

@@ -41,6 +41,9 @@ class Importer {
   Module* module() { return module_; }
   // The computation of the function @name, imported when first asked for.
   absl::StatusOr<Computation*> Function(absl::string_view name);
+  // The literal of a constant of this shape (a splat's: one scalar), made once however often it is copied
+  // into regions.
+  absl::StatusOr<Literal> LiteralOf(const MlirAttribute& value, const Shape& shape);
   // The mesh @name.
   absl::StatusOr<std::shared_ptr<const Mesh>> MeshNamed(absl::string_view name) const;
 
@@ -66,6 +69,7 @@ class Importer {
   Module* module_;
   absl::flat_hash_map<absl::string_view, FunctionState> functions_;
   absl::flat_hash_map<absl::string_view, std::shared_ptr<const Mesh>> meshes_;
+  absl::flat_hash_map<const MlirAttribute*, Literal> literals_;
   int depth_ = 0;
 };
 
