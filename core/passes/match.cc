@@ -1,5 +1,6 @@
 #include "core/passes/match.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -28,6 +29,21 @@ std::optional<int64_t> ScalarInt(const Instruction* instruction) {
   const ElementType type = instruction->shape().element_type();
   if (!IsInteger(type) && type != ElementType::kPred) return std::nullopt;
   return instruction->literal().AsInt(0);
+}
+
+// The dimensions of `dims` that are not of size 1.
+IntVector WideDimensions(absl::Span<const int64_t> dims) {
+  IntVector wide;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] != 1) wide.push_back(static_cast<int64_t>(d));
+  }
+  return wide;
+}
+
+bool SameWideSizes(absl::Span<const int64_t> a, absl::Span<const int64_t> b) {
+  const IntVector wide_a = WideDimensions(a), wide_b = WideDimensions(b);
+  return wide_a.size() == wide_b.size() && std::equal(wide_a.begin(), wide_a.end(), wide_b.begin(),
+                                                      [&](int64_t x, int64_t y) { return a[x] == b[y]; });
 }
 
 bool IsIdentityPermutation(absl::Span<const int64_t> permutation) {

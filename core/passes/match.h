@@ -17,6 +17,10 @@ bool IsSplatOf(const Instruction* instruction, double value);
 std::optional<int64_t> ScalarInt(const Instruction* instruction);
 
 bool IsIdentityPermutation(absl::Span<const int64_t> permutation);
+// The dimensions that are not of size 1.
+IntVector WideDimensions(absl::Span<const int64_t> dims);
+// Whether the two differ in dimensions of size 1 only, so that a reshape between them moves nothing.
+bool SameWideSizes(absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 
 // The opcode of a reduction body that is `op(parameter 0, parameter 1)` in either order, commutative; none
 // otherwise.

@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/passes/dce.h"
+#include "core/passes/match.h"
 
 namespace shoal {
 namespace {
@@ -28,6 +29,38 @@ Instruction* ComputeOnScalars(Instruction& op, HloBuilder& b) {
   return b.Broadcast(b.Op(op.opcode(), scalars, op.attributes(), {}, &scalar), op.shape().dims(), {});
 }
 
+// op(reshape(a), reshape(b), broadcast(scalar)) -> reshape(op(a, b, broadcast(scalar))), where the reshapes
+// add or drop dimensions of size 1: they wander to the users and meet their opposites.
+Instruction* ReshapeAfterwards(Instruction& op, HloBuilder& b) {
+  const Instruction* first = nullptr;
+  if (op.shape().IsScalar()) return nullptr;  // scalars are good as they are
+  for (const Instruction* operand : op.operands()) {
+    if (operand->opcode() != Opcode::kReshape) continue;
+    if (first == nullptr) first = operand;
+    if (operand->operand(0)->shape().dims() != first->operand(0)->shape().dims()) return nullptr;
+  }
+  if (first == nullptr || first->shape().dims() != op.shape().dims()) return nullptr;
+  const DimVector dims(first->operand(0)->shape().dims().begin(), first->operand(0)->shape().dims().end());
+  if (!SameWideSizes(dims, op.shape().dims())) return nullptr;
+  for (const Instruction* operand : op.operands()) {
+    const bool spread = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().IsScalar();
+    const bool scalar = operand->shape().IsScalar() && operand->opcode() != Opcode::kReshape;
+    if (operand->opcode() != Opcode::kReshape && !spread && !scalar) return nullptr;
+    if (!scalar && operand->shape().dims() != op.shape().dims()) return nullptr;
+  }
+  std::vector<Instruction*> operands;
+  for (Instruction* operand : op.operands()) {
+    if (operand->opcode() == Opcode::kReshape) {
+      operands.push_back(operand->operand(0));
+    } else {
+      operands.push_back(operand->opcode() == Opcode::kBroadcast ? b.Broadcast(operand->operand(0), dims, {})
+                                                                 : operand);
+    }
+  }
+  const Shape wanted = op.shape().WithDims(dims);
+  return b.Reshape(b.Op(op.opcode(), operands, op.attributes(), {}, &wanted), op.shape().dims());
+}
+
 // The rows of all subjects, by opcode.
 class RuleTable {
  public:
@@ -40,9 +73,10 @@ class RuleTable {
  private:
   RuleTable() : rows_(AllOpcodes().size()) {
     for (Opcode opcode : AllOpcodes()) {
-      if (FamilyOf(opcode) == OpFamily::kElementwise)
-        rows_[static_cast<size_t>(opcode)].push_back(
-            new SimplifyRow{opcode, "of scalars' broadcasts", ComputeOnScalars});
+      if (FamilyOf(opcode) != OpFamily::kElementwise) continue;
+      auto& rows = rows_[static_cast<size_t>(opcode)];
+      rows.push_back(new SimplifyRow{opcode, "of scalars' broadcasts", ComputeOnScalars});
+      rows.push_back(new SimplifyRow{opcode, "of reshapes", ReshapeAfterwards});
     }
     for (auto rules : {ElementwiseRules(), SelectRules(), ReshapeRules(), SliceRules(), ReduceRules(),
                        DotRules(), StructureRules(), CollectiveRules()}) {

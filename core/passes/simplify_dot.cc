@@ -43,6 +43,29 @@ Instruction* DotOfTranspose(Instruction& op, HloBuilder& b) {
   return changed ? b.Dot(sides[0], sides[1], std::move(dot), op.shape().element_type()) : nullptr;
 }
 
+// transpose(dot(a, b)) -> dot(b, a), if that brings the result's innermost dimension into place; what is left
+// of the transpose keeps runs of memory together.
+Instruction* TransposeOfDot(Instruction& op, HloBuilder& b) {
+  Instruction* inner = op.operand(0);
+  if (inner->opcode() != Opcode::kDot || inner->users().size() != 1 || !inner->shardings().empty())
+    return nullptr;
+  const DotAttributes& dot = inner->attributes<DotAttributes>();
+  const int64_t batch = static_cast<int64_t>(dot.lhs_batch_dims.size());
+  const int64_t contracted = static_cast<int64_t>(dot.lhs_contracting_dims.size());
+  const int64_t lhs_free = inner->operand(0)->shape().rank() - batch - contracted;
+  const int64_t rhs_free = inner->operand(1)->shape().rank() - batch - contracted;
+  const int64_t last = op.dimensions().empty() ? 0 : op.dimensions().back();
+  if (last < batch || last >= batch + lhs_free || rhs_free == 0) return nullptr;
+  IntVector permutation;
+  for (int64_t d : op.dimensions())
+    permutation.push_back(d < batch ? d : d < batch + lhs_free ? d + rhs_free : d - lhs_free);
+  DotAttributes swapped{dot.rhs_batch_dims, dot.lhs_batch_dims, dot.rhs_contracting_dims,
+                        dot.lhs_contracting_dims, dot.precision};
+  return b.Transpose(
+      b.Dot(inner->operand(1), inner->operand(0), std::move(swapped), op.shape().element_type()),
+      std::move(permutation));
+}
+
 // Nothing to add up: zeros.
 Instruction* DotOfNothing(Instruction& op, HloBuilder& b) {
   for (int64_t d : op.attributes<DotAttributes>().lhs_contracting_dims) {
@@ -86,6 +109,7 @@ constexpr SimplifyRow kRows[] = {
     {Opcode::kDot, "dot of nothing", DotOfNothing},
     {Opcode::kDot, "dot of transpose", DotOfTranspose},
     {Opcode::kDot, "dot as multiply", DotAsMultiply},
+    {Opcode::kTranspose, "transpose of dot", TransposeOfDot},
 };
 
 }  // namespace

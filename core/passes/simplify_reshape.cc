@@ -56,21 +56,6 @@ Instruction* ReshapeOfScalarBroadcast(Instruction& op, HloBuilder& b) {
   return b.Broadcast(inner->operand(0), op.shape().dims(), {});
 }
 
-// The dimensions of `dims` that are not of size 1.
-IntVector WideDimensions(absl::Span<const int64_t> dims) {
-  IntVector wide;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] != 1) wide.push_back(static_cast<int64_t>(d));
-  }
-  return wide;
-}
-
-bool SameWideSizes(absl::Span<const int64_t> a, absl::Span<const int64_t> b) {
-  const IntVector wide_a = WideDimensions(a), wide_b = WideDimensions(b);
-  return wide_a.size() == wide_b.size() && std::equal(wide_a.begin(), wide_a.end(), wide_b.begin(),
-                                                      [&](int64_t x, int64_t y) { return a[x] == b[y]; });
-}
-
 // reshape(broadcast(x)) -> broadcast(x), if the reshape only adds or drops dimensions of size 1 and none that
 // x has.
 Instruction* ReshapeOfBroadcast(Instruction& op, HloBuilder& b) {

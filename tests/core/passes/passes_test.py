@@ -127,6 +127,16 @@ SIMPLIFY = [
      "t = f32[2,3,5] transpose(x), dimensions={1,2,0} u = f32[2,7,5] transpose(y), dimensions={2,0,1} "
      "ROOT r = f32[2,3,7] dot(t, u), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
      "rhs_contracting_dims={2}", "transpose", "dot"),
+    ("transpose_of_dot", "x = f32[2,3,5] parameter(0) y = f32[7,2,5] parameter(1) "
+     "d = f32[2,3,7] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={2}, rhs_contracting_dims={2} "
+     "ROOT r = f32[2,7,3] transpose(d), dimensions={0,2,1}", "transpose", "dot"),
+    ("transpose_of_dot_in_part", "x = f32[2,3,4,5] parameter(0) y = f32[7,5] parameter(1) "
+     "d = f32[2,3,4,7] dot(x, y), lhs_contracting_dims={3}, rhs_contracting_dims={1} "
+     "ROOT r = f32[3,7,2,4] transpose(d), dimensions={1,3,0,2}", "", "transpose dot"),
+    ("reshapes_meet", "x = f32[3,5] parameter(0) y = f32[3,5] parameter(1) a = f32[3,1,5] reshape(x) b = f32[3,1,5] reshape(y) "
+     "c = f32[] constant(2) d = f32[3,1,5] broadcast(c), dimensions={} e = f32[3,1,5] multiply(a, d) "
+     "f = f32[3,1,5] atan2(e, b) g = pred[3,1,5] compare(f, d), direction=LT h = f32[3,1,5] select(g, f, a) "
+     "ROOT r = f32[3,5] reshape(h)", "reshape", "select"),
     ("dot_nothing", "x = f32[3,0] parameter(0) y = f32[0,7] parameter(1) "
      "ROOT r = f32[3,7] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "dot", "broadcast"),
     ("dot_outer", "x = f32[2,3] parameter(0) y = f32[5] parameter(1) ROOT r = f32[2,3,5] dot(x, y)", "dot", "multiply"),
