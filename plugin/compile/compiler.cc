@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/codegen/kernel.h"
+#include "core/hlo/cost_analysis.h"
 #include "core/hlo/instruction.h"
 #include "core/hlo/module_proto.h"
 #include "core/hlo/printer.h"
@@ -152,6 +153,8 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
                             module->config().result_memory_kinds);
   compiled.program = std::move(program);
   compiled.optimized = std::move(module);
+  const Cost cost = CostOf(*compiled.optimized);
+  compiled.stats = {cost.flops, cost.transcendentals, cost.bytes_accessed};
   compiled.stats.compile_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   SHOAL_LOG_AT(1) << "compiled " << compiled.name << " in " << compiled.stats.compile_seconds * 1e3
                   << " ms (emit " << times.emit * 1e3 << ", buffers " << times.assign * 1e3
