@@ -24,6 +24,17 @@ Instruction* CollectiveOfOne(Instruction& op, HloBuilder& b) {
   return op.operand_count() == 1 ? op.operand(0) : b.Tuple(op.operands());
 }
 
+// transpose(all-reduce(dot)) -> all-reduce(transpose(dot)), for the dot can give its result transposed.
+Instruction* TransposeOfAllReducedDot(Instruction& op, HloBuilder& b) {
+  Instruction* reduce = op.operand(0);
+  if (reduce->opcode() != Opcode::kAllReduce || reduce->operand_count() != 1 || reduce->users().size() != 1)
+    return nullptr;
+  Instruction* dot = reduce->operand(0);
+  if (dot->opcode() != Opcode::kDot || dot->users().size() != 1) return nullptr;
+  Instruction* transposed = b.Transpose(dot, op.attributes<DimensionsAttributes>().dimensions);
+  return b.Op(Opcode::kAllReduce, {transposed}, reduce->attributes(), reduce->called());
+}
+
 Instruction* PermuteToItself(Instruction& op, HloBuilder&) {
   const Pairs& pairs = op.attributes<CollectiveAttributes>().source_target_pairs;
   if (op.operand_count() != 1 || static_cast<int64_t>(pairs.size()) != Participants(op)) return nullptr;
@@ -48,6 +59,7 @@ constexpr SimplifyRow kRows[] = {
     {Opcode::kPartitionId, "the only partition", OnlyPartition},
     {Opcode::kReduceScatter, "reduce-scatter of one", CollectiveOfOne},
     {Opcode::kReplicaId, "the only replica", OnlyReplica},
+    {Opcode::kTranspose, "transpose of an all-reduced dot", TransposeOfAllReducedDot},
 };
 
 }  // namespace

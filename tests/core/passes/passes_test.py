@@ -276,6 +276,14 @@ def test_loops(loop):
     hlo_oracle.optimize(text_of(body, regions), "optimize")
 
 
+def test_transpose_of_an_all_reduced_dot_goes():
+    text = text_of("x = f32[5,3] parameter(0) y = f32[5,7] parameter(1) d = f32[3,7] dot(x, y), lhs_contracting_dims={0}, "
+                   "rhs_contracting_dims={0} a = f32[3,7] all-reduce(d), replica_groups={{0,1}}, to_apply=add "
+                   "ROOT r = f32[7,3] transpose(a), dimensions={1,0}", ADD)
+    after = hlo_oracle.optimize(text, "simplify,dce")
+    assert "transpose" not in after and "f32[7,3]{1,0} all-reduce(" in after, after
+
+
 def test_collectives_combine():
     text = text_of(
         "x = f32[3] parameter(0) y = f32[5] parameter(1) z = f32[7] parameter(2) a = f32[3] all-reduce(x), "
