@@ -226,10 +226,9 @@ absl::Status Importer::ReadParameterShardings(const MlirOperation& function, Com
 
 // What the caller of the program has to know of an argument: memory, aliasing.
 absl::Status Importer::ReadArgumentAttributes(const MlirAttribute& attributes, int64_t number,
-                                              Computation* entry) {
+                                              Computation* entry, size_t leaves) {
   ModuleConfig& config = module_->config();
   if (const MlirAttribute* output = attributes.Find("tf.aliasing_output")) {
-    const size_t leaves = entry->root()->shape().Leaves().size();
     if (output->integer < 0 || static_cast<uint64_t>(output->integer) >= leaves) {
       return absl::InvalidArgumentError(
           absl::StrCat("it shares memory with result ", output->integer, " of ", leaves));
@@ -247,11 +246,10 @@ absl::Status Importer::ReadArgumentAttributes(const MlirAttribute& attributes, i
   return absl::OkStatus();
 }
 
-absl::Status Importer::ReadResultAttributes(const MlirAttribute& attributes, int64_t leaf,
+absl::Status Importer::ReadResultAttributes(const MlirAttribute& attributes, size_t leaf, size_t leaves,
                                             const Shape& shape) {
   ModuleConfig& config = module_->config();
   SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> shardings, ShardingsIn(attributes, shape));
-  const size_t leaves = module_->entry()->root()->shape().Leaves().size();
   if (!shardings.empty()) config.result_shardings.resize(leaves);
   for (size_t i = 0; i < shardings.size() && leaf + i < leaves; ++i) {
     config.result_shardings[leaf + i] = std::move(shardings[i]);
@@ -266,25 +264,25 @@ absl::Status Importer::ReadResultAttributes(const MlirAttribute& attributes, int
 absl::Status Importer::ReadEntryAttributes(const MlirOperation& function, Computation* entry) {
   if (const MlirAttribute* arguments = function.Find("arg_attrs")) {
     const size_t count = std::min(arguments->elements.size(), entry->parameters().size());
+    const size_t leaves = entry->root()->shape().Leaves().size();
     for (size_t i = 0; i < count; ++i) {
       SHOAL_RETURN_IF_ERROR(
-          Annotate(ReadArgumentAttributes(*arguments->elements[i], static_cast<int64_t>(i), entry),
+          Annotate(ReadArgumentAttributes(*arguments->elements[i], static_cast<int64_t>(i), entry, leaves),
                    absl::StrCat("argument ", i, " of @main")));
     }
   }
   const MlirAttribute* results = function.Find("res_attrs");
   if (results == nullptr) return absl::OkStatus();
   const Shape& shape = entry->root()->shape();
+  const size_t leaves = shape.Leaves().size();
   const size_t count = results->elements.size();
-  int64_t leaf = 0;
-  for (size_t i = 0; i < count; ++i) {
+  size_t leaf = 0;
+  for (size_t i = 0; i < count && leaf < leaves; ++i) {
     if (count > 1 && (!shape.IsTuple() || i >= shape.elements().size())) break;
     const Shape& result = count == 1 ? shape : shape.element(static_cast<int64_t>(i));
-    const size_t leaves = result.Leaves().size();
-    if (leaves == 0) continue;
-    SHOAL_RETURN_IF_ERROR(Annotate(ReadResultAttributes(*results->elements[i], leaf, result),
+    SHOAL_RETURN_IF_ERROR(Annotate(ReadResultAttributes(*results->elements[i], leaf, leaves, result),
                                    absl::StrCat("result ", i, " of @main")));
-    leaf += static_cast<int64_t>(leaves);
+    leaf += result.IsTuple() ? result.Leaves().size() : 1;
   }
   return absl::OkStatus();
 }
@@ -447,11 +445,13 @@ absl::Status OpImporter::Finish(Instruction* instruction, bool is_tuple) {
     SHOAL_ASSIGN_OR_RETURN(
         shardings, ParseGspmdShardings(gspmd->text, instruction->shape(), module().config().num_partitions));
   }
-  // A loop also carries what it captures; nothing is said about that.
-  const size_t leaves = instruction->shape().Leaves().size();
-  if (!shardings.empty() && shardings.size() <= leaves) {
-    shardings.resize(leaves);
-    instruction->set_shardings(std::move(shardings));
+  if (!shardings.empty()) {
+    // A loop also carries what it captures; nothing is said about that.
+    const size_t leaves = instruction->shape().Leaves().size();
+    if (shardings.size() <= leaves) {
+      shardings.resize(leaves);
+      instruction->set_shardings(std::move(shardings));
+    }
   }
   if (!is_tuple) {
     if (op_.results.size() == 1) region_.Bind(op_.results[0], instruction);

@@ -52,12 +52,14 @@ class Importer {
   absl::Status CollectSymbols();
   absl::Status ReadModuleAttributes();
   absl::Status ReadEntryAttributes(const MlirOperation& function, Computation* entry);
-  absl::Status ReadArgumentAttributes(const MlirAttribute& attributes, int64_t number, Computation* entry);
+  absl::Status ReadArgumentAttributes(const MlirAttribute& attributes, int64_t number, Computation* entry,
+                                      size_t leaves);
   // The shardings that the attributes of an argument or result of this shape name; none if they do not.
   absl::StatusOr<std::vector<Sharding>> ShardingsIn(const MlirAttribute& attributes,
                                                     const Shape& shape) const;
   absl::Status ReadParameterShardings(const MlirOperation& function, Computation* computation);
-  absl::Status ReadResultAttributes(const MlirAttribute& attributes, int64_t leaf, const Shape& shape);
+  absl::Status ReadResultAttributes(const MlirAttribute& attributes, size_t leaf, size_t leaves,
+                                    const Shape& shape);
 
   struct FunctionState {
     const MlirOperation* operation = nullptr;
