@@ -7,13 +7,54 @@
 #include "core/codegen/loop_nest.h"
 
 namespace shoal {
+namespace {
+
+constexpr int64_t kTransposeTile = 16;  // floats of a cache line
+
+// The stride, in the result of a transpose, of the dimension along which its operand is contiguous; 1 if that is the
+// innermost one of the result too.
+int64_t ContiguousStride(const Instruction& transpose) {
+  const Shape& shape = transpose.shape();
+  DimVector strides = RowMajorStrides(shape.dims());
+  for (int64_t wanted = shape.rank() - 1; wanted >= 0; --wanted) {
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (transpose.dimensions()[d] == wanted && shape.dim(d) > 1) return strides[d];
+    }
+  }
+  return 1;
+}
+
+// Splits the innermost loop, and the one along which a transposed operand is contiguous, so that a tile of both is done
+// before the next: every cache line that is touched is used up while it is there.
+LoopSpace TileForTransposes(const KernelView& view, LoopSpace space) {
+  if (space.extents.size() < 2 || space.extents.back() % kTransposeTile != 0) return space;
+  int64_t other = 1;
+  view.ForEach([&](const Instruction& op) {
+    if (op.opcode() == Opcode::kTranspose && !view.IsLeaf(&op)) other = std::max(other, ContiguousStride(op));
+  });
+  for (size_t k = 0; k + 1 < space.extents.size(); ++k) {
+    if (space.strides[k] != other || space.extents[k] % kTransposeTile != 0) continue;
+    if (space.extents[k] == kTransposeTile && space.extents.back() == kTransposeTile) continue;
+    int64_t inner = space.extents.back() / kTransposeTile;
+    space.extents[k] /= kTransposeTile;
+    space.strides[k] *= kTransposeTile;
+    space.extents.back() = inner;
+    space.strides.back() = kTransposeTile;
+    space.extents.insert(space.extents.end(), {kTransposeTile, kTransposeTile});
+    space.strides.insert(space.strides.end(), {other, 1});
+    break;
+  }
+  return space;
+}
+
+}  // namespace
 
 absl::StatusOr<Kernel> EmitLoopKernel(const KernelView& view, const std::string& name, IrModule& ir) {
   const Shape& shape = view.roots[0].shape;
   for (const KernelRoot& root : view.roots) {
     if (root.shape.ElementCount() != shape.ElementCount()) return NoEmitter(*view.op);
   }
-  LoopNest nest(ChooseLoops(view, shape), view, KernelCostPerElement(view));
+  LoopNest nest(TileForTransposes(view, ChooseLoops(view, shape)), view, KernelCostPerElement(view));
   Kernel kernel;
   KernelPhase phase;
   phase.function = name;

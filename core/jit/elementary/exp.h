@@ -84,15 +84,20 @@ SHOAL_INLINE T Exp(T x) {
   return Scale(T(1) + ExpM1Core(a.r), a.n);
 }
 
+// exp(x) - 1 from x = n ln2 + r and p = expm1(r).
 template <typename T>
-SHOAL_INLINE T ExpM1(T x) {
-  ExpArgument<T> a = ReduceExp(ClampExp(x));
-  T p = ExpM1Core(a.r);
+SHOAL_INLINE T ExpM1From(ExpArgument<T> a, T p) {
   // 2^n p + (2^n - 1), halved for the sake of n = 128; below 2^-60 only the -1 is left.
   typename Format<T>::Int n = Select(a.n < -60, typename Format<T>::Int(-60), a.n);
   T scale = PowerOfTwo<T>(n - 1);
   T result = T(2) * Fma(scale, p, scale - T(0.5));
   return Select(a.n == 0, p, result);  // keeps -0 and subnormal numbers
+}
+
+template <typename T>
+SHOAL_INLINE T ExpM1(T x) {
+  ExpArgument<T> a = ReduceExp(ClampExp(x));
+  return ExpM1From(a, ExpM1Core(a.r));
 }
 
 }  // namespace elementary

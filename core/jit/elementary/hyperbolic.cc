@@ -4,11 +4,20 @@ using namespace elementary;
 
 namespace {
 
-// -expm1(-2|x|) / (2 + expm1(-2|x|)): the exponential never overflows and no digits cancel near 0.
+// With e = expm1(-2|x|) near 0, where no digits may cancel: -e / (2 + e). With t = exp(-2|x|) elsewhere: 1 - 2t / (1 + t),
+// a small correction. One exponential and one division serve both.
 template <typename T>
 SHOAL_INLINE T Tanh(T x) {
-  T e = ExpM1(T(-2) * Abs(x));
-  T result = CopySign(-e / (T(2) + e), x);
+  T a = Abs(x);
+  ExpArgument<T> argument = ReduceExp(ClampExp(T(-2) * a));
+  T p = ExpM1Core(argument.r);
+  T e = ExpM1From(argument, p);
+  T t = Scale(T(1) + p, argument.n);
+  bool near = a < T(0.55);
+  T numerator = Select(near, -e, T(2) * t);
+  T denominator = Select(near, T(2) + e, T(1) + t);
+  T quotient = numerator / denominator;
+  T result = CopySign(Select(near, quotient, T(1) - quotient), x);
   return Select(x == T(0), x, result);
 }
 
@@ -17,7 +26,8 @@ SHOAL_INLINE T Tanh(T x) {
 SHOAL_INLINE double Asinh(double x) {
   double a = Abs(x);
   double square = a * a;
-  return CopySign(Log1p(a + square / (1.0 + Sqrt(square + 1.0))), x);
+  double result = CopySign(Log1p(a + square / (1.0 + Sqrt(square + 1.0))), x);
+  return Select(a == kInfinity<double>, x, result);
 }
 
 }  // namespace
@@ -40,7 +50,8 @@ float cosh_f32(float x) {
 float asinh_f32(float x) { return static_cast<float>(Asinh(x)); }
 float acosh_f32(float x) {
   double y = static_cast<double>(x) - 1.0;
-  return static_cast<float>(Log1p(y + Sqrt(y * (y + 2.0))));
+  float result = static_cast<float>(Log1p(y + Sqrt(y * (y + 2.0))));
+  return Select(x < 1.0f, kNaN<float>, result);
 }
 float atanh_f32(float x) {
   double a = Abs(static_cast<double>(x));

@@ -60,6 +60,20 @@ float cbrt_f32(float x) {
   return Select(kept, x, CopySign(static_cast<float>(root), x));
 }
 
+double cbrt_f64(double x) {
+  // A step of Newton's method from nearly single precision's double; a subnormal number is lifted first.
+  double a = Abs(x);
+  bool tiny = a < 0x1p-900;
+  a = Select(tiny, a * 0x1p300, a);
+  double root = Exp2Quick(Log2Quick(a) * 0x1.5555555555555p-2);
+  double square = root * root;
+  double error = Fma(square, root, -a);
+  root = Fma(error / square, -0x1.5555555555555p-2, root);
+  root = Select(tiny, root * 0x1p-100, root);
+  bool kept = (a == 0.0) | !(a < kInfinity<double>);
+  return Select(kept, x, CopySign(root, x));
+}
+
 float erf_f32(float x) {
   // x P(x^2) below 1; 1 - exp(-x^2) / x * P(1/x) above.
   constexpr double near[] = {0x1.20dd75040626ap+0,  -0x1.812746682d8c4p-2, 0x1.ce2f09ac334d2p-4,

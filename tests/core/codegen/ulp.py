@@ -17,6 +17,8 @@ import numpy as np
 import scipy.special
 
 LIMIT = 2.0
+# 1/(1+e) and e/(1+e) round three times. The truth that SciPy gives for erf is no better than a double.
+LIMITS = {"logistic_f32": 2.2, "logistic_f64": 2.2, "erf_f64": 4.0}
 FUNCTIONS = {  # HLO name: truth
     "exponential": np.exp, "exponential-minus-one": np.expm1, "log": np.log, "log-plus-one": np.log1p, "sine": np.sin,
     "cosine": np.cos, "tan": np.tan, "tanh": np.tanh, "logistic": None, "erf": scipy.special.erf, "cbrt": np.cbrt,
@@ -107,7 +109,7 @@ def main():
         with np.errstate(all="ignore"):
             distance = ulps(got, truth, dtype)
         worst = int(np.argmax(distance))
-        good = distance[worst] <= LIMIT
+        good = distance[worst] <= LIMITS.get(label, LIMIT)
         failures += not good
         at = ", ".join(repr(x[worst]) for x in operands)
         print(f"{'ok  ' if good else 'FAIL'} {label:28} {distance[worst]:8.2f} ulp at {at}: got {got[worst]!r}, truth {truth[worst]!r}"
