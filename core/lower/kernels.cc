@@ -36,9 +36,11 @@ void AppendOperation(const Instruction& instruction, std::string& key) {
 std::string KernelKey(const Instruction& instruction) {
   std::string key;
   AppendOperation(instruction, key);
-  // An operand that occurs twice is as good as two.
+  // The kernel of multiply(b, b) may read its first operand only: which operands are the same belongs to it.
+  absl::flat_hash_map<const Instruction*, int> position;
   for (const Instruction* operand : instruction.operands()) {
-    absl::StrAppend(&key, ",", operand->shape().ToString());
+    const int first = position.try_emplace(operand, static_cast<int>(position.size())).first->second;
+    absl::StrAppend(&key, ",", first, ":", operand->shape().ToString());
   }
   return key;
 }
