@@ -12,16 +12,18 @@
 #include "core/base/status.h"
 #include "core/codegen/loop_nest.h"
 #include "core/codegen/monoid.h"
+#include "core/jit/cpu.h"
 
 namespace shoal {
 namespace {
 
 constexpr int64_t kRowVectors =
     4;  // independent accumulators of a row: an add takes 4 cycles, two start in each
-constexpr int64_t kColumnVectors = 4;    // vectors of results in a tile
-constexpr int64_t kRowBlock = 256;       // steps of kRowVectors vectors until the accumulators are emptied
-constexpr int64_t kColumnChunk = 2048;   // elements that one accumulator lane of a column takes in
-constexpr double kWorthSplitNs = 40000;  // less work than this stays one chunk for the sake of parallelism
+constexpr int64_t kColumnVectors = 4;       // vectors of results in a tile
+constexpr int64_t kWideColumnVectors = 16;  // of long rows: a row's part is then a stream for the prefetcher
+constexpr int64_t kRowBlock = 256;          // steps of kRowVectors vectors until the accumulators are emptied
+constexpr int64_t kColumnChunk = 2048;      // elements that one accumulator lane of a column takes in
+constexpr double kWorthSplitNs = 40000;     // less work than this stays one chunk for the sake of parallelism
 
 // One result of one hero.
 struct Accumulator {
@@ -77,7 +79,7 @@ class ReduceEmitter {
     int64_t last = space_.extents.back();
     width_ = ChooseWidth(view_, last);
     vectors_ = is_row() ? (last >= 2 * kRowVectors * width_ ? kRowVectors : 1)
-                        : std::min<int64_t>(kColumnVectors, (last + width_ - 1) / width_);
+                        : std::min<int64_t>(ColumnVectors(last), (last + width_ - 1) / width_);
     tile_ = width_ * vectors_;
     tiles_ = is_row() ? 1 : (last + tile_ - 1) / tile_;
     ChooseChunks();
@@ -87,6 +89,12 @@ class ReduceEmitter {
       offset += (chunks_ * outputs_ * ByteWidth(PartialType(a.type)) + 63) / 64 * 64;
     }
     scratch_bytes_ = offset;
+  }
+
+  int64_t ColumnVectors(int64_t columns) const {
+    bool wide = ThisCpu().vector_bytes == 64 && accumulators_.size() == 1 &&
+                accumulators_[0].monoid.has_value() && columns >= 2 * kWideColumnVectors * width_;
+    return wide ? kWideColumnVectors : kColumnVectors;
   }
 
   void ChooseChunks() {

@@ -117,8 +117,12 @@ class SequenceEmitter {
       }
       if (phase.units == 0) continue;
       llvm::Function* callee = lanes_.ir().module->getFunction(phase.function);
-      if (callee == nullptr)
-        return absl::InternalError(absl::StrCat("no kernel ", phase.function, " in this module"));
+      if (callee == nullptr) {  // it is in another slice of the program
+        auto* type =
+            llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), lanes_.i64(), lanes_.i64()}, false);
+        callee = llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase.function,
+                                        *lanes_.ir().module);
+      }
       if (phase.units > 1 && phase.cost_ns > kParallelNs) {
         CallRuntime(0, b.getVoidTy(), {callee, table, lanes_.I64(phase.units), lanes_.I64(phase.grain)});
       } else {

@@ -44,7 +44,7 @@ struct SequenceStep;
 using SequenceBlock = std::vector<SequenceStep>;
 
 struct KernelCall {
-  const Kernel* kernel = nullptr;  // emitted into the same builder
+  const Kernel* kernel = nullptr;  // of the same builder, or of another slice that is loaded before this one
   std::vector<BufferRef> buffers;  // operands, outputs, scratch if any
 };
 struct CopyBytes {
