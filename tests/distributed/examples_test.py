@@ -14,7 +14,7 @@ def example(root, name, *arguments):
 
 
 def run(processes, devices, argv):
-    outcome = mpirun(processes, devices, argv) if processes > 1 else finish(start(argv, environment(devices)), 240)
+    outcome = mpirun(processes, devices, argv) if processes > 1 else finish(start(argv, environment(devices)), 600)
     assert outcome.code == 0, outcome.output[-6000:]
     assert "check: " in outcome.output and ": good" in outcome.output, outcome.output
     return outcome
@@ -34,7 +34,7 @@ def test_heat(root, processes, devices):
 def test_pictures(root, tmp_path):
     for name, flags in [("01_transformer_training.py", ["--steps=2"]), ("02_heat_equation.py", ["--steps=10"])]:
         picture = tmp_path / f"{name}.png"
-        run_one = subprocess.run(example(root, name, f"--plot={picture}", *flags), env=environment(2), timeout=240)
+        run_one = subprocess.run(example(root, name, f"--plot={picture}", *flags), env=environment(2), timeout=600)
         assert run_one.returncode == 0
         assert picture.read_bytes().startswith(b"\x89PNG")
 

@@ -26,7 +26,7 @@ def test_dead_process_is_named_without_shared_memory():
 
 def test_missing_process_is_named():
     env = environment(1, SHOAL_NUM_PROCESSES=2, SHOAL_PROCESS_ID=0, SHOAL_JOB="missing", SHOAL_TIMEOUT_S=3)
-    outcome = finish(start(command("place.py"), env), 60)
+    outcome = finish(start(command("place.py"), env), 120)
     assert outcome.code != 0
     assert "process 1 of 2 did not join the job within 3s" in outcome.output
 
@@ -38,6 +38,6 @@ def test_mpirun_and_program_disagree(how, place):
 
 
 def test_wrong_value_is_named():
-    outcome = finish(start(command("place.py"), environment("many")), 60)
+    outcome = finish(start(command("place.py"), environment("many")), 120)
     assert outcome.code != 0
     assert 'SHOAL_NUM_DEVICES="many"' in outcome.output

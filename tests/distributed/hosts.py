@@ -77,7 +77,7 @@ class Hosts:
         """A command line that runs on one host."""
         return ["ip", "netns", "exec", self.name(host), *argv]
 
-    def mpirun(self, per_host, devices, argv, timeout=240, **extra):
+    def mpirun(self, per_host, devices, argv, timeout=600, **extra):
         network = "10.77.0.0/24"
         hosts = ",".join(f"10.77.0.{h}:{per_host}" for h in range(1, self.count + 1))
         options = ["--mca", "plm_rsh_agent", str(self.agent), "--mca", "orte_keep_fqdn_hostnames", "1",

@@ -67,15 +67,15 @@ def start(argv, env):
     return subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def mpirun(processes, devices, argv, timeout=240, **extra):
+def mpirun(processes, devices, argv, timeout=600, **extra):
     return finish(start([*MPIRUN, "-n", str(processes), *argv], environment(devices, **extra)), timeout)
 
 
-def shoalrun(launcher, processes, devices, argv, timeout=240, **extra):
+def shoalrun(launcher, processes, devices, argv, timeout=600, **extra):
     return finish(start([launcher, "-n", str(processes), *argv], environment(devices, **extra)), timeout)
 
 
-def jax_distributed(processes, devices, argv, timeout=240, **extra):
+def jax_distributed(processes, devices, argv, timeout=600, **extra):
     """Processes that nobody launches: each calls jax.distributed.initialize itself (programs/told.py)."""
     coordinator = f"127.0.0.1:{free_port()}"
     started = [start(argv, environment(devices, TEST_COORDINATOR=coordinator, TEST_PROCESSES=processes, TEST_PROCESS=p, **extra))

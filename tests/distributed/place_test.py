@@ -34,7 +34,7 @@ def test_jax_distributed_under_mpirun():
 
 
 def test_single_process_starts_no_mpi():
-    outcome = finish(start(command("footprint.py"), environment(2)), 120)
+    outcome = finish(start(command("footprint.py"), environment(2)), 300)
     assert outcome.all(1)[0] == {"libraries": [], "sockets": 0}
 
 
