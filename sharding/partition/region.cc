@@ -75,7 +75,7 @@ Instruction* Region::Get(const Instruction* maybe_alias, int64_t maybe_leaf, con
     if (copy.layout == layout) return copy.local;
   }
   Instruction* made = nullptr;
-  if (IsFree(old, leaf)) {
+  if (IsFree(old, leaf) && layout.partial.empty()) {
     made = Rematerialize(old, layout);
   } else {
     // From whichever layout is nearest.
@@ -102,7 +102,9 @@ void Region::SetLeaf(const Instruction* old, int64_t leaf, Instruction* local, L
 
 absl::Status Region::SetFree(const Instruction* old) {
   const Layout wanted = WantedLayout(old);
-  SetLeaf(old, 0, Rematerialize(old, wanted), wanted);
+  Layout whole = wanted;
+  whole.partial.clear();
+  SetResult(old, 0, Rematerialize(old, whole), whole);
   return absl::OkStatus();
 }
 
@@ -116,11 +118,14 @@ void Region::SetResult(const Instruction* old, int64_t leaf, Instruction* local,
 Instruction* Region::Reshard(Instruction* local, const Shape& global, const Layout& from, const Layout& to,
                              Opcode combiner) {
   if (from == to || !global.IsArray()) return local;
-  // Sums that shall be partial but are not yet: one device keeps the value, the others have zero.
-  const AxisList spread = Without(to.partial, from.partial);
+  // Sums that shall be partial but are not yet: what is split over the axis stays where it is, with zeros
+  // around; of a copy on every device one keeps the value and the others have zero.
+  Layout here = from;
+  AxisList spread = Without(to.partial, from.partial);
+  if (!spread.empty()) local = SpreadParts(local, global, here, spread);
   Layout target = to;
   target.partial = Without(to.partial, spread);
-  const ReshardPlan plan = PlanReshard(mesh(), global, from, target, manual_);
+  const ReshardPlan plan = PlanReshard(mesh(), global, here, target, manual_);
   SHOAL_LOG_AT(2) << "reshard " << global << " " << ToString(from, mesh()) << " to " << ToString(to, mesh())
                   << ": " << ToString(plan, mesh());
   local = EmitReshard(builder_, local, global, plan, combiner, manual_);
@@ -130,6 +135,30 @@ Instruction* Region::Reshard(Instruction* local, const Shape& global, const Layo
   Instruction* zero = builder_.Zero(global.element_type());
   return builder_.Select(builder_.BroadcastScalar(first, local->shape().dims()), local,
                          builder_.BroadcastScalar(zero, local->shape().dims()));
+}
+
+Instruction* Region::SpreadParts(Instruction* local, const Shape& global, Layout& layout, AxisList& spread) {
+  for (int64_t d = 0; d < global.rank(); ++d) {
+    AxisList& axes = layout.dims[d];
+    size_t keep = axes.size();
+    while (keep > 0 && Contains(spread, axes[keep - 1])) --keep;
+    const AxisList moved = Suffix(axes, keep);
+    if (moved.empty() || global.dim(d) % SizeOf(axes) != 0) continue;
+    const int64_t size = local->shape().dim(d);
+    DimVector dims(local->shape().dims().begin(), local->shape().dims().end());
+    dims[d] = size * SizeOf(moved);
+    std::vector<Instruction*> operands = {
+        builder_.BroadcastScalar(builder_.Zero(global.element_type()), dims), local};
+    for (int64_t i = 0; i < global.rank(); ++i) operands.push_back(builder_.ConstantS32(0));
+    operands[2 + d] =
+        builder_.Binary(Opcode::kMultiply, builder_.Coordinate(moved), builder_.ConstantS32(size));
+    local = builder_.Add(Opcode::kDynamicUpdateSlice, global.WithDims(dims), operands);
+    layout.partial = Concat(layout.partial, moved);
+    std::sort(layout.partial.begin(), layout.partial.end());
+    axes = Prefix(axes, keep);
+    spread = Without(spread, moved);
+  }
+  return local;
 }
 
 Instruction* Region::Rematerialize(const Instruction* old, const Layout& layout) {

@@ -73,6 +73,9 @@ class Region {
 
  private:
   absl::Status One(const Instruction* old);
+  // Puts split dimensions whose axes are in `spread` into zeros of the whole: the axes go from the layout's
+  // dimensions to its partial ones, and out of `spread`.
+  Instruction* SpreadParts(Instruction* local, const Shape& global, Layout& layout, AxisList& spread);
   Instruction* Rematerialize(const Instruction* old, const Layout& layout);
 
   SpmdContext& context_;

@@ -29,7 +29,7 @@ Layout InsideLayout(const Layout& outside, const AxisList& manual) {
 
 absl::Status PartitionConstraint(Region& region, const Instruction& old) {
   const Instruction* operand = old.operand(0);
-  if (region.IsFree(operand)) {
+  if (region.IsFree(operand) && Region::WantedLayout(&old).partial.empty()) {
     const Layout wanted = Region::WantedLayout(&old);
     region.SetLeaf(&old, 0, region.Get(operand, wanted), wanted);
     return absl::OkStatus();
