@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/hlo/attribute_text.h"
@@ -35,6 +36,8 @@ constexpr absl::string_view kIgnored[] = {"backend_config",
                                           "inferred_dimension",
                                           "is_host_transfer",
                                           "outfeed_shape",
+                                          "result_accuracy",
+                                          "algorithm",
                                           "schedule"};
 
 // The attributes that name computations, in the order of Instruction::called().
@@ -59,6 +62,8 @@ class ModuleParser {
     module_ = std::make_unique<Module>(name);
     std::vector<AttributeText> header;
     SHOAL_RETURN_IF_ERROR(ReadItems(header));
+    for (absl::string_view table : {"FileNames", "FunctionNames", "FileLocations", "StackFrames"})
+      SHOAL_RETURN_IF_ERROR(SkipSourceTable(table));
     // All computations by name first, so that they may come in any order.
     while (!cursor_.AtEnd()) SHOAL_RETURN_IF_ERROR(FindComputation());
     for (auto& [computation, body] : bodies_) SHOAL_RETURN_IF_ERROR(ReadBody(*computation, body));
@@ -70,6 +75,18 @@ class ModuleParser {
  private:
   static absl::Status Checked(const absl::Status& status) {
     return status.ok() ? status : absl::InvalidArgumentError(status.message());
+  }
+
+  // What XLA tells of source lines: the table's name, then rows of a number and a string or braces.
+  absl::Status SkipSourceTable(absl::string_view name) {
+    TextCursor ahead = cursor_;
+    if (ahead.Word() != name || !absl::ascii_isdigit(ahead.Peek())) return absl::OkStatus();
+    cursor_ = ahead;
+    while (absl::ascii_isdigit(cursor_.Peek())) {
+      SHOAL_RETURN_IF_ERROR(cursor_.Int().status());
+      SHOAL_RETURN_IF_ERROR(cursor_.Balanced().status());
+    }
+    return absl::OkStatus();
   }
 
   // ", name=value" as often as it comes.

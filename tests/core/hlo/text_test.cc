@@ -88,6 +88,14 @@ ENTRY %main.12 (Arg_0.1: f32[3,5]) -> f32[3] {
 )");
 }
 
+TEST(HloText, XlaTablesOfSourceLinesAreSkipped) {
+  EXPECT_EQ(
+      ErrorOf("HloModule m\n\nFileNames\n1 \"a.py\"\n\nFunctionNames\n1 \"f\"\n2 \"g\"\n\nFileLocations\n1 "
+              "{file_name_id=1 line=2}\n\nStackFrames\n1 {file_location_id=1 parent_frame_id=1}\n\n\n"
+              "ENTRY e {\n  a = f32[] constant(1)\n}"),
+      "no error");
+}
+
 TEST(HloText, SignsShapesAndOrderMayBeLeftOut) {
   const auto module = ParseOrDie(
       "HloModule m // a comment\n ENTRY main { x = f32[2] parameter(0) ROOT r = f32[2] call(x), to_apply=f "
