@@ -125,9 +125,29 @@ absl::Status LoopNest::EmitRow(KernelFunctionEmitter& function, Digits& at, llvm
   return EmitIf(lanes, b.CreateICmpEQ(end, lanes.I64(row)), tail);
 }
 
+// Lanes that are not neighbours in memory, in the order of the lanes.
+static void StoreApart(LaneBuilder& lanes, ElementType type, Element value, llvm::Value* pointer,
+                       llvm::Value* offsets, llvm::Value* mask) {
+  auto& b = lanes.b;
+  value = lanes.Splat(value);
+  llvm::Value* bytes = b.CreateMul(offsets, lanes.ConstInt(offsets, ByteWidth(type)));
+  int part = ByteWidth(RealPart(type));
+  auto store = [&](llvm::Value* raw, int64_t shift) {
+    llvm::Value* first = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), pointer, static_cast<uint64_t>(shift));
+    b.CreateMaskedScatter(raw, b.CreateGEP(b.getInt8Ty(), first, bytes),
+                          llvm::Align(static_cast<uint64_t>(part)), mask);
+  };
+  if (!IsComplex(type)) return store(lanes.ToMemory(type, value.re), 0);
+  store(value.re, 0);
+  store(value.im, part);
+}
+
 void StoreAt(LaneBuilder& lanes, IndexBuilder& index, ElementType type, Element value, llvm::Value* pointer,
              const Digits& at, llvm::Value* mask) {
   Index offset = index.Linear(at);
+  if (!offset.IsAffine() || (offset.step != 0 && offset.step != 1)) {
+    return StoreApart(lanes, type, value, pointer, index.Value(offset), mask);
+  }
   llvm::Value* bytes = lanes.b.CreateMul(offset.base, lanes.I64(ByteWidth(type)));
   lanes.Store(type, value, lanes.b.CreateGEP(lanes.b.getInt8Ty(), pointer, bytes), mask);
 }

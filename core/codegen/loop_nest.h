@@ -41,7 +41,8 @@ class LoopNest {
   int64_t units_ = 0;
 };
 
-// Stores to pointer + position. The innermost digit has stride 1, or the position is uniform.
+// Stores to pointer + position, lane by lane if lanes are not neighbours there. With several lanes the
+// position is not uniform.
 void StoreAt(LaneBuilder& lanes, IndexBuilder& index, ElementType type, Element value, llvm::Value* pointer,
              const Digits& at, llvm::Value* mask);
 

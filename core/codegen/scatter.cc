@@ -150,36 +150,8 @@ class ScatterEmitter {
     arguments.insert(arguments.end(), updates.begin(), updates.end());
     SHOAL_ASSIGN_OR_RETURN(std::vector<Element> results, e.EmitRegion(*op_.called(0), arguments));
     for (int64_t k = 0; k < inputs_; ++k) {
-      SHOAL_RETURN_IF_ERROR(StoreLanes(f, k, results[k], out, mask));
-    }
-    return absl::OkStatus();
-  }
-
-  // Lanes are neighbours only if the window's innermost dimension is the operand's.
-  absl::Status StoreLanes(KernelFunctionEmitter& f, int64_t k, Element value, const Digits& out,
-                          llvm::Value* mask) {
-    ElementEmitter& e = f.elements();
-    LaneBuilder& lanes = f.lanes();
-    ElementType type = op_.operand(k)->shape().element_type();
-    llvm::Value* target = f.Buffer(view_.OutputBuffer(k));
-    Index offset = e.index().Linear(out);
-    if (width_ == 1 || offset.step == 1) {
-      StoreAt(lanes, e.index(), type, value, target, out, mask);
-      return absl::OkStatus();
-    }
-    for (int lane = 0; lane < width_; ++lane) {
-      Digits one = {{e.index().Uniform(e.b().CreateAdd(offset.base, lanes.I64(lane * offset.step))), 1, 1}};
-      auto store = [&] {
-        lanes.set_width(1);
-        StoreAt(lanes, e.index(), type, lanes.Lane(value, lane), target, one, nullptr);
-        lanes.set_width(width_);
-        return absl::OkStatus();
-      };
-      if (mask == nullptr) {
-        SHOAL_RETURN_IF_ERROR(store());
-      } else {
-        SHOAL_RETURN_IF_ERROR(EmitIf(lanes, lanes.Lane(mask, lane), store));
-      }
+      StoreAt(f.lanes(), index, op_.operand(k)->shape().element_type(), results[k],
+              f.Buffer(view_.OutputBuffer(k)), out, mask);
     }
     return absl::OkStatus();
   }

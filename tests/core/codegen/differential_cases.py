@@ -182,6 +182,10 @@ def index_maps():
         u = floats(r, (11, 13), F32)
         yield Case(f"dynamic_update_slice_{start[0]}_{start[1]}",
                    lambda m, u, a, b: lax.dynamic_update_slice(m, u, (a, b)), (matrix, u, *s))
+    for dtype in (F32, BF16, np.complex64):
+        u = any_array(r, (11, 1), dtype)
+        yield Case(f"dynamic_update_column_{dtype_name(dtype)}",
+                   lambda m, u, a: lax.dynamic_update_slice(m, u, (a, a)), (any_array(r, (37, 53), dtype), u, np.int32(7)))
     yield Case("dynamic_update_row", lambda m, u, a: lax.dynamic_update_slice(m, u, (a, np.int32(0))), (matrix, floats(r, (1, 53), F32), np.int32(7)))
     for dtype in [np.int32, np.int64, np.uint8, BF16, F32, F64, np.complex64]:
         for d in range(2):
