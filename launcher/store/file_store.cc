@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/ascii.h"
@@ -23,8 +25,9 @@ absl::Status SystemError(absl::string_view what, absl::string_view path) {
   return absl::UnavailableError(absl::StrCat(what, " ", path, ": ", std::strerror(errno)));
 }
 
-absl::Status WriteFile(const std::string& path, absl::string_view value) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+// Into a new file of its own: `path` ends in XXXXXX, which becomes what no other thread or process has.
+absl::Status WriteNewFile(std::string& path, absl::string_view value) {
+  const int file = mkostemp(path.data(), O_CLOEXEC);
   if (file < 0) return SystemError("cannot make", path);
   absl::Status status;
   while (!value.empty() && status.ok()) {
@@ -78,7 +81,8 @@ absl::StatusOr<std::string> FileStore::PathOf(absl::string_view key) const {
 
 absl::Status FileStore::Set(absl::string_view key, absl::string_view value) {
   SHOAL_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
-  const std::string beside = absl::StrCat(directory_, "/new.", getpid(), ".", writes_++);
+  static std::atomic<int> writes{0};  // of all stores of this process: they may share the directory
+  const std::string beside = absl::StrCat(directory_, "/new.", getpid(), ".", writes++);
   absl::Status status = WriteFile(beside, value);
   if (status.ok() && link(beside.c_str(), path.c_str()) != 0) {
     status = errno == EEXIST ? KeyExists(key) : SystemError("cannot make", path);

@@ -4,7 +4,6 @@
 // wins. Waiting looks again at short intervals. Thread-safe and process-safe; the directory outlives it.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <utility>
 
@@ -24,7 +23,6 @@ class FileStore : public KeyValueStore {
   absl::StatusOr<std::string> PathOf(absl::string_view key) const;
 
   const std::string directory_;
-  std::atomic<int> writes_{0};
 };
 
 }  // namespace shoal
