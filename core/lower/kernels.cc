@@ -87,44 +87,36 @@ bool IsNative(const Computation& computation) {
   return true;
 }
 
-KernelTable::KernelTable(const Module& module) { Collect(*module.entry()); }
-
-void KernelTable::Collect(const Computation& computation) {
+absl::Status KernelTable::EmitAll(const Computation& computation, ModuleBuilder& builder) {
   for (const Instruction* instruction : computation.instructions()) {
     const LoweringKind kind = LoweringKindOf(*instruction);
     if (kind == LoweringKind::kLoop || kind == LoweringKind::kConditional || kind == LoweringKind::kCall) {
-      for (const Computation* callee : instruction->called()) Collect(*callee);
+      for (const Computation* callee : instruction->called()) {
+        SHOAL_RETURN_IF_ERROR(EmitAll(*callee, builder));
+      }
     }
     if (kind != LoweringKind::kKernel) continue;
-    const auto [it, is_new] = by_key_.try_emplace(KernelKey(*instruction), static_cast<int>(wanted_.size()));
-    if (is_new) wanted_.push_back(instruction);
-    index_of_[instruction] = it->second;
-  }
-}
-
-absl::Status KernelTable::Emit(absl::Span<ModuleBuilder> builders) {
-  for (const Instruction* instruction : wanted_) {
-    const size_t i = kernels_.size();
-    SHOAL_ASSIGN_OR_RETURN(
-        Kernel kernel, EmitKernel(*instruction, absl::StrCat("kernel_", i), builders[i % builders.size()]));
-    kernels_.push_back(std::make_unique<Kernel>(std::move(kernel)));
+    const Kernel*& kernel = by_key_[KernelKey(*instruction)];
+    if (kernel == nullptr) {
+      SHOAL_ASSIGN_OR_RETURN(Kernel emitted,
+                             EmitKernel(*instruction, absl::StrCat("kernel_", kernels_.size()), builder));
+      kernels_.push_back(std::make_unique<Kernel>(std::move(emitted)));
+      kernel = kernels_.back().get();
+    }
+    by_instruction_[instruction] = kernel;
   }
   return absl::OkStatus();
 }
 
-const Kernel* KernelTable::Find(const Instruction* instruction) const {
-  const auto it = index_of_.find(instruction);
-  return it == index_of_.end() ? nullptr : kernels_[it->second].get();
+absl::StatusOr<KernelTable> KernelTable::Emit(const Module& module, ModuleBuilder& builder) {
+  KernelTable table;
+  SHOAL_RETURN_IF_ERROR(table.EmitAll(*module.entry(), builder));
+  return table;
 }
 
-std::vector<std::string> KernelTable::Functions() const {
-  std::vector<std::string> names;
-  for (const auto& kernel : kernels_) {
-    for (const KernelPhase& phase : kernel->phases) {
-      if (!phase.function.empty()) names.push_back(phase.function);
-    }
-  }
-  return names;
+const Kernel* KernelTable::Find(const Instruction* instruction) const {
+  const auto it = by_instruction_.find(instruction);
+  return it == by_instruction_.end() ? nullptr : it->second;
 }
 
 std::vector<std::shared_ptr<const Routine>> KernelTable::Routines() const {
