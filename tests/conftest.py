@@ -1,10 +1,15 @@
-"""What all Python tests share: where things are."""
+"""What all Python tests share: where things are, and JAX's own CPU backend with eight devices as the oracle."""
 
+import os
 import pathlib
 import shutil
 import sys
 
 import pytest
+
+# One process runs many test files, and JAX reads these once. Tests of the plugin start processes of their own.
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

@@ -68,7 +68,7 @@ def programs():
         return jnp.mean(jax.nn.softmax(jnp.tanh(x @ w) @ w.T, axis=-1) ** 2)
 
     def loop(x):
-        return jax.lax.scan(lambda c, i: (c * 2 + jnp.sin(i), c.sum()), x, jnp.arange(5.0))
+        return jax.lax.scan(lambda c, i: (c * 2 + jnp.sin(i), c.sum()), x, jnp.arange(5.0, dtype=jnp.float32))
 
     f = lambda *dims: jax.ShapeDtypeStruct(dims, jnp.float32)
     yield "mlp_grad", jax.grad(mlp), (f(5, 7), f(3, 5))

@@ -9,10 +9,7 @@ import os
 import random
 import zlib
 
-os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
-
-jax.config.update("jax_num_cpu_devices", 8)
 import jax.numpy as jnp
 import numpy as np
 import pytest
