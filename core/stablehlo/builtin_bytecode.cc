@@ -54,17 +54,6 @@ MlirAttribute* Text(EntryReader& reader, MlirAttributeKind kind, absl::string_vi
   return attribute;
 }
 
-MlirAttribute* Dictionary(EntryReader& reader) {
-  MlirAttribute* attribute = reader.module()->NewAttribute(MlirAttributeKind::kDictionary);
-  const size_t count = reader.bytes().Count();
-  for (size_t i = 0; i < count && reader.ok(); ++i) {
-    const absl::string_view name = reader.TextAttribute();
-    const MlirAttribute* value = reader.Attribute();
-    if (value != nullptr) attribute->entries.push_back({name, value});
-  }
-  return attribute;
-}
-
 MlirAttribute* Location(EntryReader& reader, uint64_t code) {
   MlirAttribute* location = reader.module()->NewAttribute(MlirAttributeKind::kLocation);
   switch (code) {
@@ -177,27 +166,6 @@ MlirType* IntegerType(EntryReader& reader) {
   return type;
 }
 
-MlirType* Scalar(EntryReader& reader, ElementType element) {
-  MlirType* type = reader.module()->NewType(MlirTypeKind::kScalar);
-  type->element = element;
-  return type;
-}
-
-MlirType* Other(EntryReader& reader, absl::string_view name) {
-  MlirType* type = reader.module()->NewType(MlirTypeKind::kOther);
-  type->name = name;
-  return type;
-}
-
-MlirType* ComplexType(EntryReader& reader) {
-  const MlirType* part = reader.Type();
-  if (part == nullptr) return nullptr;
-  if (part->element == ElementType::kF32) return Scalar(reader, ElementType::kC64);
-  if (part->element == ElementType::kF64) return Scalar(reader, ElementType::kC128);
-  reader.Fail(absl::StrCat("a complex type of ", ToString(*part)));
-  return nullptr;
-}
-
 MlirType* TensorType(EntryReader& reader, bool has_encoding) {
   MlirType* type = reader.module()->NewType(MlirTypeKind::kTensor);
   if (has_encoding) type->encoding = reader.Attribute();
@@ -219,7 +187,7 @@ MlirAttribute* ReadBuiltinAttribute(EntryReader& reader) {
       return attribute;
     }
     case kDictionary:
-      return Dictionary(reader);
+      return reader.Dictionary();
     case kString:
       return Text(reader, MlirAttributeKind::kString, reader.String());
     case kTypedString: {
@@ -279,19 +247,19 @@ MlirType* ReadBuiltinType(EntryReader& reader) {
       return type;
     }
     case kBf16Type:
-      return Scalar(reader, ElementType::kBF16);
+      return reader.ScalarType(ElementType::kBF16);
     case kF16Type:
-      return Scalar(reader, ElementType::kF16);
+      return reader.ScalarType(ElementType::kF16);
     case kF32Type:
-      return Scalar(reader, ElementType::kF32);
+      return reader.ScalarType(ElementType::kF32);
     case kF64Type:
-      return Scalar(reader, ElementType::kF64);
+      return reader.ScalarType(ElementType::kF64);
     case kF80Type:
-      return Other(reader, "f80");
+      return reader.OtherType("f80");
     case kF128Type:
-      return Other(reader, "f128");
+      return reader.OtherType("f128");
     case kComplexType:
-      return ComplexType(reader);
+      return reader.ComplexType();
     case kNoneType:
       return module->NewType(MlirTypeKind::kNone);
     case kRankedTensorType:

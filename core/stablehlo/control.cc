@@ -9,10 +9,6 @@
 namespace shoal {
 namespace {
 
-bool IsConstantOp(const MlirOperation* op) {
-  return op != nullptr && (op->name == "stablehlo.constant" || op->name == "sdy.constant");
-}
-
 // Collects what regions use and do not define, in the order of first use. Constants are not worth carrying.
 class CaptureFinder {
  public:
@@ -27,7 +23,7 @@ class CaptureFinder {
  private:
   void Visit(const MlirOperation& op) {
     for (const MlirValue* operand : op.operands) {
-      if (IsConstantOp(operand->owner)) continue;
+      if (IsMlirConstant(operand->owner)) continue;
       if (seen_.insert(operand).second) captures_.push_back(operand);
     }
     for (const MlirRegion* region : op.regions) Visit(*region);

@@ -36,12 +36,41 @@ class EntryReader {
   // The value of an integer or float attribute of type `type`, whose width says how it is written.
   MlirAttribute* Number(const MlirType* type);
   double Double();  // an f64
+  // (name, value) pairs.
+  MlirAttribute* Dictionary();
+  MlirType* ScalarType(ElementType element);
+  MlirType* ComplexType();  // of the float type that comes next
+  MlirType* OtherType(absl::string_view name);
   // A constant: the tensor type and its bytes, unpacked to a byte an element if they are bits.
   MlirAttribute* DenseElements(const MlirType* type, absl::string_view blob);
 
  private:
   BytecodeTables* tables_;
   ByteReader bytes_;
+};
+
+// Reads the parameters of one record in order.
+class RecordReader {
+ public:
+  RecordReader(EntryReader* reader, absl::string_view name);
+  RecordReader& Text(absl::string_view name);     // a string of the string table
+  RecordReader& Integer(absl::string_view name);  // signed
+  RecordReader& OptionalCount(absl::string_view name);
+  RecordReader& Bool(absl::string_view name);
+  RecordReader& Double(absl::string_view name);
+  RecordReader& Integers(absl::string_view name);
+  RecordReader& Attribute(absl::string_view name);
+  RecordReader& OptionalAttribute(absl::string_view name);
+  RecordReader& Attributes(absl::string_view name);
+  MlirAttribute* record() { return record_; }
+
+ private:
+  MlirAttribute* New(MlirAttributeKind kind) { return reader_.module()->NewAttribute(kind); }
+  MlirAttribute* NewInteger(int64_t value);
+  RecordReader& Put(absl::string_view name, const MlirAttribute* value);
+
+  EntryReader& reader_;
+  MlirAttribute* record_;
 };
 
 MlirAttribute* ReadBuiltinAttribute(EntryReader& reader);

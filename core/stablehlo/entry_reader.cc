@@ -66,6 +66,38 @@ absl::string_view EntryReader::TextAttribute() {
   return {};
 }
 
+MlirAttribute* EntryReader::Dictionary() {
+  MlirAttribute* attribute = module()->NewAttribute(MlirAttributeKind::kDictionary);
+  const size_t count = bytes_.Count();
+  for (size_t i = 0; i < count && ok(); ++i) {
+    const absl::string_view name = TextAttribute();
+    const MlirAttribute* value = Attribute();
+    if (value != nullptr) attribute->entries.push_back({name, value});
+  }
+  return attribute;
+}
+
+MlirType* EntryReader::ScalarType(ElementType element) {
+  MlirType* type = module()->NewType(MlirTypeKind::kScalar);
+  type->element = element;
+  return type;
+}
+
+MlirType* EntryReader::OtherType(absl::string_view name) {
+  MlirType* type = module()->NewType(MlirTypeKind::kOther);
+  type->name = name;
+  return type;
+}
+
+MlirType* EntryReader::ComplexType() {
+  const MlirType* part = Type();
+  if (part == nullptr) return nullptr;
+  if (part->element == ElementType::kF32) return ScalarType(ElementType::kC64);
+  if (part->element == ElementType::kF64) return ScalarType(ElementType::kC128);
+  Fail(absl::StrCat("a complex type of ", ToString(*part)));
+  return nullptr;
+}
+
 double EntryReader::Double() {
   return FloatFromBits(ElementType::kF64, static_cast<uint64_t>(SignedVarInt()));
 }

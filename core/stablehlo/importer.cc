@@ -12,10 +12,6 @@ namespace {
 // Regions within regions and calls within calls; each level takes a few stack frames.
 constexpr int kMaxImportDepth = 500;
 
-bool IsConstant(const MlirOperation* op) {
-  return op != nullptr && (op->name == "stablehlo.constant" || op->name == "sdy.constant");
-}
-
 bool IsTerminator(const MlirOperation& op) {
   return op.name == "stablehlo.return" || op.name == "func.return" || op.name == "sdy.return";
 }
@@ -62,6 +58,10 @@ Shape ResultsAsShape(std::vector<Shape> shapes) {
 }
 
 }  // namespace
+
+bool IsMlirConstant(const MlirOperation* op) {
+  return op != nullptr && (op->name == "stablehlo.constant" || op->name == "sdy.constant");
+}
 
 absl::StatusOr<Shape> ShapeOf(const MlirType& type) {
   switch (type.kind) {
@@ -300,7 +300,7 @@ absl::Status RegionImporter::AddParameters(const MlirBlock& block, int64_t first
 absl::StatusOr<Instruction*> RegionImporter::Lookup(const MlirValue* value, const MlirOperation& user) {
   auto it = values_.find(value);
   if (it != values_.end()) return it->second;
-  if (!IsConstant(value->owner))
+  if (!IsMlirConstant(value->owner))
     return At(user, "it uses a value that is not defined before it, or is out of its reach");
   OpImporter constant(value->owner, this, {});
   SHOAL_RETURN_IF_ERROR(FindImportFn("stablehlo.constant")(constant));

@@ -29,6 +29,9 @@ using ImportFn = absl::Status (*)(OpImporter&);
 // The function for the operation "stablehlo.add", or null.
 ImportFn FindImportFn(absl::string_view name);
 
+// Whether `op`, which may be null, is a constant: those are copied into regions instead of being passed in.
+bool IsMlirConstant(const MlirOperation* op);
+
 // The HLO shape of a type; Unimplemented names what has none (dynamic sizes, quantised types, ...).
 absl::StatusOr<Shape> ShapeOf(const MlirType& type);
 

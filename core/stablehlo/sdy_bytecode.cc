@@ -35,64 +35,6 @@ enum AttributeCode : uint64_t {
   kTensorShardingV3 = 17,
 };
 
-// Reads the parameters of one record in order.
-class RecordReader {
- public:
-  RecordReader(EntryReader* reader, absl::string_view name)
-      : reader_(*reader), record_(reader->module()->NewAttribute(MlirAttributeKind::kRecord)) {
-    record_->text = name;
-  }
-  RecordReader& Text(absl::string_view name) {
-    MlirAttribute* value = New(MlirAttributeKind::kString);
-    value->text = reader_.String();
-    return Put(name, value);
-  }
-  RecordReader& Integer(absl::string_view name) {
-    MlirAttribute* value = New(MlirAttributeKind::kInteger);
-    value->type = reader_.module()->Scalar(ElementType::kS64);
-    value->integer = reader_.SignedVarInt();
-    return Put(name, value);
-  }
-  RecordReader& OptionalCount(absl::string_view name) {
-    bool present = false;
-    const uint64_t number = reader_.bytes().VarIntWithFlag(&present);
-    if (!present) return *this;
-    MlirAttribute* value = New(MlirAttributeKind::kInteger);
-    value->type = reader_.module()->Scalar(ElementType::kS64);
-    value->integer = static_cast<int64_t>(number);
-    return Put(name, value);
-  }
-  RecordReader& Bool(absl::string_view name) {
-    MlirAttribute* value = New(MlirAttributeKind::kBool);
-    value->integer = reader_.bytes().Byte() != 0;
-    return Put(name, value);
-  }
-  RecordReader& Integers(absl::string_view name) {
-    MlirAttribute* value = New(MlirAttributeKind::kDenseArray);
-    value->type = reader_.module()->Scalar(ElementType::kS64);
-    value->ints = reader_.SignedVarInts();
-    return Put(name, value);
-  }
-  RecordReader& Attribute(absl::string_view name) { return Put(name, reader_.Attribute()); }
-  RecordReader& OptionalAttribute(absl::string_view name) { return Put(name, reader_.OptionalAttribute()); }
-  RecordReader& Attributes(absl::string_view name) {
-    MlirAttribute* value = New(MlirAttributeKind::kArray);
-    value->elements = reader_.Attributes();
-    return Put(name, value);
-  }
-  MlirAttribute* record() { return record_; }
-
- private:
-  MlirAttribute* New(MlirAttributeKind kind) { return reader_.module()->NewAttribute(kind); }
-  RecordReader& Put(absl::string_view name, const MlirAttribute* value) {
-    if (value != nullptr) record_->entries.push_back({name, value});
-    return *this;
-  }
-
-  EntryReader& reader_;
-  MlirAttribute* record_;
-};
-
 MlirAttribute* TensorSharding(EntryReader& reader, uint64_t code) {
   RecordReader record(&reader, "sdy.sharding");
   record.Attribute("mesh").Attributes("dim_shardings").Attributes("replicated_axes");

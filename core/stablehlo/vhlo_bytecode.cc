@@ -93,42 +93,6 @@ const EnumWords kEnums[] = {
     {kResultAccuracyMode, {"DEFAULT", "HIGHEST", "TOLERANCE"}},
 };
 
-// A record's parameters, put in one after the other.
-class RecordBuilder {
- public:
-  RecordBuilder(EntryReader* reader, absl::string_view name)
-      : reader_(reader), record_(reader->module()->NewAttribute(MlirAttributeKind::kRecord)) {
-    record_->text = name;
-  }
-  RecordBuilder& Add(absl::string_view name, const MlirAttribute* value) {
-    if (value != nullptr) record_->entries.push_back({name, value});
-    return *this;
-  }
-  RecordBuilder& Integer(absl::string_view name) {
-    MlirAttribute* value = reader_->module()->NewAttribute(MlirAttributeKind::kInteger);
-    value->type = reader_->module()->Scalar(ElementType::kS64);
-    value->integer = reader_->SignedVarInt();
-    return Add(name, value);
-  }
-  RecordBuilder& Integers(absl::string_view name) {
-    MlirAttribute* value = reader_->module()->NewAttribute(MlirAttributeKind::kDenseArray);
-    value->type = reader_->module()->Scalar(ElementType::kS64);
-    value->ints = reader_->SignedVarInts();
-    return Add(name, value);
-  }
-  RecordBuilder& Double(absl::string_view name) {
-    MlirAttribute* value = reader_->module()->NewAttribute(MlirAttributeKind::kFloat);
-    value->type = reader_->module()->Scalar(ElementType::kF64);
-    value->number = reader_->Double();
-    return Add(name, value);
-  }
-  MlirAttribute* record() { return record_; }
-
- private:
-  EntryReader* reader_;
-  MlirAttribute* record_;
-};
-
 MlirAttribute* Enumeration(EntryReader& reader, uint64_t code) {
   for (const EnumWords& row : kEnums) {
     if (row.code != code) continue;
@@ -142,17 +106,6 @@ MlirAttribute* Enumeration(EntryReader& reader, uint64_t code) {
   return nullptr;
 }
 
-MlirAttribute* Dictionary(EntryReader& reader) {
-  MlirAttribute* attribute = reader.module()->NewAttribute(MlirAttributeKind::kDictionary);
-  const size_t count = reader.bytes().Count();
-  for (size_t i = 0; i < count && reader.ok(); ++i) {
-    const absl::string_view name = reader.TextAttribute();
-    const MlirAttribute* value = reader.Attribute();
-    if (value != nullptr) attribute->entries.push_back({name, value});
-  }
-  return attribute;
-}
-
 MlirAttribute* Boolean(EntryReader& reader) {
   MlirAttribute* attribute = reader.module()->NewAttribute(MlirAttributeKind::kBool);
   const uint64_t value = reader.VarInt();
@@ -162,70 +115,46 @@ MlirAttribute* Boolean(EntryReader& reader) {
 }
 
 MlirAttribute* AxisRef(EntryReader& reader) {
-  RecordBuilder record(&reader, "stablehlo.axis_ref");
-  record.Add("name", reader.Attribute());
-  if (reader.VarInt() != 0) record.Add("sub_axis_info", reader.Attribute());
+  RecordReader record(&reader, "stablehlo.axis_ref");
+  record.Attribute("name");
+  if (reader.VarInt() != 0) record.Attribute("sub_axis_info");
   return record.record();
 }
 
 MlirAttribute* Record(EntryReader& reader, uint64_t code) {
   switch (code) {
     case kOutputOperandAlias:
-      return RecordBuilder(&reader, "stablehlo.output_operand_alias")
+      return RecordReader(&reader, "stablehlo.output_operand_alias")
           .Integers("output_tuple_indices")
           .Integer("operand_index")
           .Integers("operand_tuple_indices")
           .record();
     case kTypeExtensions:
-      return RecordBuilder(&reader, "stablehlo.bounds").Integers("bounds").record();
+      return RecordReader(&reader, "stablehlo.bounds").Integers("bounds").record();
     case kResultAccuracy:
-      return RecordBuilder(&reader, "stablehlo.result_accuracy")
+      return RecordReader(&reader, "stablehlo.result_accuracy")
           .Double("atol")
           .Double("rtol")
           .Integer("ulps")
-          .Add("mode", reader.Attribute())
+          .Attribute("mode")
           .record();
     case kSubAxisInfo:
-      return RecordBuilder(&reader, "stablehlo.sub_axis_info").Integer("pre_size").Integer("size").record();
+      return RecordReader(&reader, "stablehlo.sub_axis_info").Integer("pre_size").Integer("size").record();
     case kAxisRef:
       return AxisRef(reader);
     case kReplicaGroupMeshAxes:
-      return RecordBuilder(&reader, "stablehlo.replica_group_mesh_axes")
-          .Add("mesh", reader.Attribute())
-          .Add("axes", reader.Attribute())
+      return RecordReader(&reader, "stablehlo.replica_group_mesh_axes")
+          .Attribute("mesh")
+          .Attribute("axes")
           .record();
     case kMeshAxis:
-      return RecordBuilder(&reader, "stablehlo.mesh_axis")
-          .Add("name", reader.Attribute())
-          .Integer("size")
-          .record();
+      return RecordReader(&reader, "stablehlo.mesh_axis").Attribute("name").Integer("size").record();
     default:  // kMesh
-      return RecordBuilder(&reader, "stablehlo.mesh")
-          .Add("axes", reader.Attribute())
-          .Add("device_ids", reader.OptionalAttribute())
+      return RecordReader(&reader, "stablehlo.mesh")
+          .Attribute("axes")
+          .OptionalAttribute("device_ids")
           .record();
   }
-}
-
-MlirType* Other(EntryReader& reader, absl::string_view name) {
-  MlirType* type = reader.module()->NewType(MlirTypeKind::kOther);
-  type->name = name;
-  return type;
-}
-
-MlirType* Scalar(EntryReader& reader, ElementType element) {
-  MlirType* type = reader.module()->NewType(MlirTypeKind::kScalar);
-  type->element = element;
-  return type;
-}
-
-MlirType* ComplexType(EntryReader& reader) {
-  const MlirType* part = reader.Type();
-  if (part == nullptr) return nullptr;
-  if (part->element == ElementType::kF32) return Scalar(reader, ElementType::kC64);
-  if (part->element == ElementType::kF64) return Scalar(reader, ElementType::kC128);
-  reader.Fail(absl::StrCat("a complex type of ", ToString(*part)));
-  return nullptr;
 }
 
 MlirType* ArrayType(EntryReader& reader, uint64_t code) {
@@ -249,7 +178,7 @@ MlirType* Quantized(EntryReader& reader, bool per_axis) {
   if (!per_axis) {
     reader.Double();
     for (int i = 0; i < 3; ++i) reader.SignedVarInt();
-    return Other(reader, "quant.uniform");
+    return reader.OtherType("quant.uniform");
   }
   reader.VarInt();  // the dimension
   reader.SignedVarInt();
@@ -258,7 +187,7 @@ MlirType* Quantized(EntryReader& reader, bool per_axis) {
     const size_t count = reader.bytes().Count();
     for (size_t i = 0; i < count && reader.ok(); ++i) reader.SignedVarInt();
   }
-  return Other(reader, "quant.uniform_per_axis");
+  return reader.OtherType("quant.uniform_per_axis");
 }
 
 }  // namespace
@@ -285,7 +214,7 @@ MlirAttribute* ReadVhloAttribute(EntryReader& reader) {
     case kResultAccuracyMode:
       return Enumeration(reader, code);
     case kDictionary:
-      return Dictionary(reader);
+      return reader.Dictionary();
     case kFloat:
     case kInteger:
       return reader.Number(reader.Type());
@@ -322,11 +251,11 @@ MlirType* ReadVhloType(EntryReader& reader) {
   const uint64_t code = reader.VarInt();
   MlirModule* module = reader.module();
   for (const ScalarCode& row : kScalars) {
-    if (row.code == code) return Scalar(reader, row.element);
+    if (row.code == code) return reader.ScalarType(row.element);
   }
   switch (code) {
     case kComplexType:
-      return ComplexType(reader);
+      return reader.ComplexType();
     case kFunctionType: {
       MlirType* type = module->NewType(MlirTypeKind::kFunction);
       type->elements = reader.Types();
@@ -350,22 +279,22 @@ MlirType* ReadVhloType(EntryReader& reader) {
     case kUniformQuantizedPerAxisType:
       return Quantized(reader, code == kUniformQuantizedPerAxisType);
     case kWitnessType:
-      return Other(reader, "shape.witness");
+      return reader.OtherType("shape.witness");
     case kNoneType:
       return module->NewType(MlirTypeKind::kNone);
     case kTf32Type:
-      return Other(reader, "tf32");
+      return reader.OtherType("tf32");
     case kF6E2M3FNType:
-      return Other(reader, "f6E2M3FN");
+      return reader.OtherType("f6E2M3FN");
     case kF6E3M2FNType:
-      return Other(reader, "f6E3M2FN");
+      return reader.OtherType("f6E3M2FN");
     case kRankedBufferType:
       reader.SignedVarInts();
       reader.Type();
-      return Other(reader, "memref");
+      return reader.OtherType("memref");
     case kFutureType:
       reader.Types();
-      return Other(reader, "stablehlo.future");
+      return reader.OtherType("stablehlo.future");
     default:
       reader.Fail(absl::StrCat("vhlo type code ", code));
       return nullptr;
