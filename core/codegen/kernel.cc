@@ -151,9 +151,16 @@ bool MayShareBuffer(const Instruction& fusion_or_op, int64_t operand, int64_t ou
   if (leaf == nullptr || !shape.IsArray()) return false;
   if (leaf->shape().ByteSize() != shape.ByteSize()) return false;
   Opcode opcode = view.root->opcode();
-  if (opcode == Opcode::kDynamicUpdateSlice) return view.root->operand(0) == leaf;
-  if (opcode == Opcode::kScatter)
-    return output < view.root->operand_count() / 2 && view.root->operand(output) == leaf;
+  if (opcode == Opcode::kDynamicUpdateSlice || opcode == Opcode::kScatter) {
+    // What the root reads elsewhere must not change under it. (A fused update may read its own window: see
+    // kernel.h.)
+    bool fused_update = opcode == Opcode::kDynamicUpdateSlice && view.op != view.root;
+    const auto& operands = view.root->operands();
+    bool once = std::count(operands.begin(), operands.end(), leaf) == 1;
+    bool only_user = view.op == view.root || leaf->users().size() == 1;
+    int64_t inputs = opcode == Opcode::kScatter ? view.root->operand_count() / 2 : 1;
+    return output < inputs && view.root->operand(output) == leaf && once && (only_user || fused_update);
+  }
   if (ByteWidth(leaf->shape().element_type()) != ByteWidth(shape.element_type())) return false;
   if (!HeroReduces(view).empty()) return false;
   absl::flat_hash_map<const Instruction*, bool> known;

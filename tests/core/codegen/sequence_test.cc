@@ -121,7 +121,7 @@ TEST_F(SequenceTest, BigPhasesGoToTheRuntime) {
   for (float& t : memory_.twos) t = 2;
   Kernel sum = KernelFor("sum");
   sum.phases[0].cost_ns = 2 * kParallelNs;
-  sum.phases[0].units = std::max<int64_t>(sum.phases[0].units, 2);  // a unit past the last does nothing here
+  sum.phases[0].units = std::max<int64_t>(sum.phases[0].units, 2);  // only who runs them is tested
   SequenceBlock steps;
   steps.push_back({KernelCall{&sum, {At(memory_.x), At(memory_.twos), At(memory_.x)}}});
   EXPECT_EQ(Run(steps, {base()}), 0);
