@@ -201,6 +201,14 @@ TEST_F(ClientTest, WrongArgumentsAreNamedAndNothingRuns) {
   EXPECT_TRUE(Run(*executable, {x.get(), x.get()}).ok());
 }
 
+TEST_F(ClientTest, AnEmptyArrayStandsForAToken) {
+  auto executable = AddOne({Shape::Token()});
+  auto empty = Put({});
+  auto full = Put({1});
+  EXPECT_TRUE(Run(*executable, {empty.get()}).ok());
+  EXPECT_THAT(std::string(Run(*executable, {full.get()}).status().message()), HasSubstr("token[]"));
+}
+
 TEST_F(ClientTest, RunsChainThroughBuffersThatAreNotWrittenYet) {
   auto executable = AddOne({kF32x3});
   auto x = Put({1, 2, 3});

@@ -59,7 +59,7 @@ class AddOneProgram : public Program {
     for (size_t i = 0; i < shapes_.size(); ++i) {
       const float* in = static_cast<const float*>(context.parameters[i]);
       float* out = static_cast<float*>(context.results[i]);
-      for (int64_t e = 0; e < shapes_[i].ElementCount(); ++e) out[e] = in[e] + 1;
+      for (int64_t e = 0; e < shapes_[i].ByteSize() / 4; ++e) out[e] = in[e] + 1;
     }
     return absl::OkStatus();
   }
