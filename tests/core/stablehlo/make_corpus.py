@@ -8,8 +8,8 @@ locations). Needs jax and jaxlib only; nothing is executed.
 import os
 import sys
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,6 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib import _jax
-
-jax.config.update("jax_enable_x64", True)
 
 TARGET = "1.16.2"  # twelve weeks behind jaxlib 0.10.2: what it takes when a plugin names nothing newer
 PROGRAMS = {}
@@ -329,10 +327,14 @@ PROGRAMS["train_step"] = (
     ((6, 16, "f4"), (16, "f4"), (16, 3, "f4"), (3, "f4"), (5, 6, "f4")), {})
 
 
-def write(directory, name, entry):
-    function, shapes, jit = entry
-    lowered = jax.jit(function, **jit).lower(*[spec(s) for s in shapes])
-    artifact = _jax.mlir.serialize_portable_artifact(lowered.compiler_ir("stablehlo"), TARGET, True)
+def lower(name):
+    function, shapes, jit = PROGRAMS[name]
+    with jax.enable_x64(True):
+        return jax.jit(function, **jit).lower(*[spec(s) for s in shapes])
+
+
+def write(directory, name):
+    artifact = _jax.mlir.serialize_portable_artifact(lower(name).compiler_ir("stablehlo"), TARGET, True)
     base = os.path.join(directory, name)
     with open(base + ".mlirbc", "wb") as f:
         f.write(artifact)
@@ -348,9 +350,9 @@ def write(directory, name, entry):
 def main():
     directory = sys.argv[1]
     os.makedirs(directory, exist_ok=True)
-    for name, entry in PROGRAMS.items():
+    for name in PROGRAMS:
         try:
-            write(directory, name, entry)
+            write(directory, name)
         except Exception as error:
             raise RuntimeError(f"program {name}") from error
     print(len(PROGRAMS), "programs in", directory)
