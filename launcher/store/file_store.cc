@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -81,9 +80,8 @@ absl::StatusOr<std::string> FileStore::PathOf(absl::string_view key) const {
 
 absl::Status FileStore::Set(absl::string_view key, absl::string_view value) {
   SHOAL_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
-  static std::atomic<int> writes{0};  // of all stores of this process: they may share the directory
-  const std::string beside = absl::StrCat(directory_, "/new.", getpid(), ".", writes++);
-  absl::Status status = WriteFile(beside, value);
+  std::string beside = absl::StrCat(directory_, "/new.XXXXXX");
+  absl::Status status = WriteNewFile(beside, value);
   if (status.ok() && link(beside.c_str(), path.c_str()) != 0) {
     status = errno == EEXIST ? KeyExists(key) : SystemError("cannot make", path);
   }

@@ -77,7 +77,9 @@ def elementwise():
         for name in UNARY_FLOAT:
             r = rng(name)
             x = np.concatenate([special(dtype), floats(r, 150, dtype), floats(r, 50, dtype, 0.2)])
-            yield Case(f"{name}_{dtype_name(dtype)}", getattr(lax, name), (x,), tolerance, 0.0)
+            # jaxlib's log1p and atanh of f64 are some 16 ulp off (ulp.py measures ours).
+            loose = 4 if name in ("log1p", "atanh") else 1
+            yield Case(f"{name}_{dtype_name(dtype)}", getattr(lax, name), (x,), loose * tolerance, 0.0)
         for name in BINARY_FLOAT:
             r = rng(name)
             s = special(dtype)
@@ -203,12 +205,12 @@ def gathers():
     r = rng("gather")
     table, ids = floats(r, (41, 17), F32), r.integers(-2, 45, 23).astype(np.int32)
     clip = lax.GatherScatterMode.CLIP
-    yield Case("gather_rows", lambda t, i: jnp.take(t, i, axis=0, mode="clip"), (table, ids))
-    yield Case("gather_fill", lambda t, i: jnp.take(t, i, axis=0, mode="fill"), (table, ids))
-    yield Case("gather_columns", lambda t, i: jnp.take(t, i, axis=1, mode="clip"), (table, ids))
+    yield Case("gather_rows", lambda t, i: jnp.take(t, i, axis=0, mode="clip"), (table, ids), fuses=False)
+    yield Case("gather_fill", lambda t, i: jnp.take(t, i, axis=0, mode="fill"), (table, ids), fuses=False)
+    yield Case("gather_columns", lambda t, i: jnp.take(t, i, axis=1, mode="clip"), (table, ids), fuses=False)
     yield Case("gather_1d", lambda t, i: t.at[i].get(mode="clip"), (floats(r, 99, F32), r.integers(0, 99, (5, 31))))
     yield Case("gather_2d", lambda t, i, j: t.at[i, j].get(mode="clip"), (table, r.integers(0, 41, 29), r.integers(0, 17, 29)))
-    yield Case("take_along", lambda t, i: jnp.take_along_axis(t, i, 1, mode="clip"), (table, r.integers(0, 17, (41, 5))))
+    yield Case("take_along", lambda t, i: jnp.take_along_axis(t, i, 1, mode="clip"), (table, r.integers(0, 17, (41, 5))), fuses=False)
     dims = lax.GatherDimensionNumbers(offset_dims=(1, 2), collapsed_slice_dims=(), start_index_map=(0, 1))
     yield Case("gather_windows", lambda t, i: lax.gather(t, i, dims, (3, 5), mode=clip), (table, r.integers(-3, 45, (9, 2))))
     yield Case("gather_u8", lambda t, i: t.at[i].get(mode="clip"), (integers(r, 99, np.uint8), r.integers(0, 99, 77)))
