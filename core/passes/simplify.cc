@@ -18,6 +18,9 @@ constexpr int kMaxRounds = 12;
 // operation.
 Instruction* ComputeOnScalars(Instruction& op, HloBuilder& b) {
   if (op.shape().IsScalar() || op.operand_count() == 0) return nullptr;
+  // A scalar's bitcast to a narrower type has a dimension: that is no broadcast.
+  if (op.opcode() == Opcode::kBitcastConvert && op.operand(0)->shape().dims() != op.shape().dims())
+    return nullptr;
   std::vector<Instruction*> scalars;
   for (Instruction* operand : op.operands()) {
     const bool spread = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().IsScalar();

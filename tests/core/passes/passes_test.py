@@ -40,6 +40,8 @@ SIMPLIFY = [
     ("convert_twice_exact", "x = bf16[3] parameter(0) a = f32[3] convert(x) ROOT r = bf16[3] convert(a)", "convert", ""),
     ("convert_rounding_stays", "x = f32[3] parameter(0) a = s32[3] convert(x) ROOT r = f32[3] convert(a)", "", "convert"),
     ("convert_by_float_stays", "x = s8[3] parameter(0) a = f32[3] convert(x) ROOT r = u8[3] convert(a)", "", "f32 convert"),
+    ("bitcast_of_scalar_to_narrower_stays", "x = u32[] parameter(0) ROOT r = u8[4] bitcast-convert(x)", "broadcast",
+     "bitcast-convert"),
     ("complex_parts", "x = c64[3] parameter(0) a = f32[3] real(x) b = f32[3] imag(x) ROOT r = c64[3] complex(a, b)",
      "complex real", ""),
     ("real_of_complex", "x = f32[3] parameter(0) y = f32[3] parameter(1) a = c64[3] complex(x, y) ROOT r = f32[3] imag(a)",

@@ -2,8 +2,8 @@
 
 Small programs, one a kind of operation, over meshes of 2x4, 3x2 and 8 devices, with random shardings of
 arguments, results and of an intermediate value (there uneven ones too). Shoal partitions, jaxlib runs both
-sides (simulate.py). SHOAL_PARTITION_TOOL names the tool (else that of build/release); SHOAL_TEST_SEEDS says how many shardings each
-program gets.
+sides (simulate.py). SHOAL_PARTITION_TOOL names the tool (else that of build/release); SHOAL_TEST_SEEDS says
+how many shardings each program gets.
 """
 import os
 import pathlib
@@ -34,10 +34,6 @@ def F(*shape):
 
 def I(high, *shape):
     return RNG.integers(0, high, shape).astype(np.int32)
-
-
-def rows(x):
-    return x.reshape(-1, x.shape[-1])
 
 
 # name: (function of (constrain, *args), args). `c` marks the value that gets a random sharding inside.
