@@ -42,7 +42,9 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
           [this](ProcessId peer, const absl::Status& why) {
             Mpi::DoNotFinalize();
             std::lock_guard<std::mutex> lock(health_mutex_);
-            if (health_.ok()) health_ = why;
+            health_ = health_.ok() ? why
+                                   : absl::Status(health_.code(),
+                                                  absl::StrCat(health_.message(), "; ", why.message()));
           }) {
   int here = 0;
   for (const ProcessInfo& process : topology_.processes)

@@ -47,6 +47,7 @@ class Engine {
   // Also tells the other processes.
   void Abort(uint64_t communicator, int64_t run, const absl::Status& why);
   void ProcessLost(ProcessId process, const absl::Status& why);
+  // Not OK once a process is lost; then it names every one that is, in the order in which they were noticed.
   absl::Status Health() const;
   bool IsEager(ProcessId peer, int64_t bytes) const { return transport_.IsEager(peer, bytes); }
 

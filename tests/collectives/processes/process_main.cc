@@ -18,7 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "collectives/communicator/collective_world.h"
 #include "collectives/transport/mpi.h"
 #include "tests/collectives/processes/file_store.h"
@@ -301,6 +303,11 @@ int Fault(Process* process, const std::string& scenario) {
         process->RunOp(process->MakeOp(CollectiveKind::kAllReduce, 1200, 0), 3, in, &out);
     std::cout << (again.ok() ? "again ok" : "again error ") << again << std::endl;
   } else {
+    // The word of another survivor can come before this process itself has noticed the death.
+    const absl::Time limit = absl::Now() + absl::Seconds(2);
+    while (!absl::StrContains(process->world().Health().message(), "process 1") && absl::Now() < limit) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
     std::cout << "health " << process->world().Health() << std::endl;
   }
   return status.ok() ? 4 : 0;
