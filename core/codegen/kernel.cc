@@ -204,6 +204,9 @@ absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name
     case Opcode::kDynamicUpdateSlice:
       if (view.IsLeaf(view.root->operand(0))) return EmitUpdateKernel(view, name, ir);
       break;
+    case Opcode::kReduceWindow:
+      if (ScanDimension(*view.root).has_value()) return EmitScanKernel(view, name, ir);
+      break;
     case Opcode::kRngBitGenerator:
       return EmitRngKernel(view, name, ir);
     case Opcode::kSelectAndScatter:

@@ -2,6 +2,7 @@
 // core/codegen.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ class KernelFunctionEmitter {
 // The strategies. All return phases named after `name`.
 absl::StatusOr<Kernel> EmitLoopKernel(const KernelView& view, const std::string& name, IrModule& ir);
 absl::StatusOr<Kernel> EmitReduceKernel(const KernelView& view, const std::string& name, IrModule& ir);
+// REQUIRES: ScanDimension(*view.root).
+absl::StatusOr<Kernel> EmitScanKernel(const KernelView& view, const std::string& name, IrModule& ir);
 absl::StatusOr<Kernel> EmitUpdateKernel(const KernelView& view, const std::string& name, IrModule& ir);
 absl::StatusOr<Kernel> EmitScatterKernel(const KernelView& view, const std::string& name, IrModule& ir);
 absl::StatusOr<Kernel> EmitRngKernel(const KernelView& view, const std::string& name, IrModule& ir);
@@ -78,6 +81,10 @@ absl::StatusOr<Kernel> EmitSelectAndScatterKernel(const KernelView& view, const 
 // The reduces whose results, changed elementwise at most, are the roots; empty if a root is something else or
 // they do not agree in what they reduce.
 std::vector<const Instruction*> HeroReduces(const KernelView& view);
+
+// The dimension along which a reduce-window is cumulative: its window reaches to the first element or to the
+// last one. Empty for any other window.
+std::optional<int64_t> ScanDimension(const Instruction& op);
 
 // Lanes for a kernel whose innermost loop runs over `extent` elements, by the types and operations inside.
 int ChooseWidth(const KernelView& view, int64_t extent);

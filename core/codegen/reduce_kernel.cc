@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/codegen/accumulators.h"
 #include "core/codegen/loop_nest.h"
-#include "core/codegen/monoid.h"
 #include "core/jit/cpu.h"
 
 namespace shoal {
@@ -25,18 +25,6 @@ constexpr int64_t kRowBlock = 256;          // steps of kRowVectors vectors unti
 constexpr int64_t kColumnChunk = 2048;      // elements that one accumulator lane of a column takes in
 constexpr double kWorthSplitNs = 40000;     // less work than this stays one chunk for the sake of parallelism
 
-// One result of one hero.
-struct Accumulator {
-  const Instruction* hero;
-  int64_t result;
-  ElementType type;
-  std::optional<Opcode> monoid;
-  int64_t scratch_offset = 0;  // of its partial results
-};
-
-// Partial sums of narrow floats are kept as f32.
-ElementType PartialType(ElementType type) { return IsNarrowFloat(type) ? ElementType::kF32 : type; }
-
 class ReduceEmitter {
  public:
   ReduceEmitter(const KernelView& view, const std::string& name, IrModule& ir)
@@ -44,14 +32,8 @@ class ReduceEmitter {
         name_(name),
         ir_(ir),
         heroes_(HeroReduces(view)),
+        accumulators_(heroes_),
         space_(ChooseReduceLoops(view, heroes_)) {
-    for (const Instruction* hero : heroes_) {
-      for (int64_t k = 0; k < hero->operand_count() / 2; ++k) {
-        std::optional<Opcode> monoid;
-        if (hero->operand_count() == 2) monoid = MonoidOf(*hero->called(0));
-        accumulators_.push_back({hero, k, hero->operand(k)->shape().element_type(), monoid});
-      }
-    }
     Plan();
   }
 
@@ -84,8 +66,8 @@ class ReduceEmitter {
     tiles_ = is_row() ? 1 : (last + tile_ - 1) / tile_;
     ChooseChunks();
     int64_t offset = 0;
-    for (Accumulator& a : accumulators_) {
-      a.scratch_offset = offset;
+    for (const Accumulator& a : accumulators_) {
+      scratch_offsets_.push_back(offset);
       offset += (chunks_ * outputs_ * ByteWidth(PartialType(a.type)) + 63) / 64 * 64;
     }
     scratch_bytes_ = offset;
@@ -123,76 +105,6 @@ class ReduceEmitter {
       while (extent / chunk_ * outputs_ > (int64_t{1} << 22) && chunk_ < extent) chunk_ *= 2;
     }
     chunks_ = (extent + chunk_ - 1) / chunk_;
-  }
-
-  // ---- combining ----
-
-  absl::StatusOr<std::vector<Element>> Initial(ElementEmitter& e) {
-    std::vector<Element> values;
-    for (const Accumulator& a : accumulators_) {
-      Element value;
-      if (a.monoid.has_value()) {
-        value = IdentityOf(e.lanes(), *a.monoid, a.type);
-      } else {  // HLO lets an initial value go in any number of times
-        SHOAL_ASSIGN_OR_RETURN(value, e.Emit(*a.hero->operand(a.hero->operand_count() / 2 + a.result), {}));
-      }
-      values.push_back(e.lanes().Splat(value));
-    }
-    return values;
-  }
-
-  absl::StatusOr<std::vector<Element>> Combine(ElementEmitter& e, absl::Span<const Element> x,
-                                               absl::Span<const Element> y) {
-    std::vector<Element> results;
-    for (size_t i = 0; i < accumulators_.size();) {
-      const Accumulator& a = accumulators_[i];
-      if (a.monoid.has_value()) {
-        SHOAL_ASSIGN_OR_RETURN(Element r,
-                               CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, x[i], y[i]));
-        results.push_back(e.lanes().Splat(r));
-        ++i;
-        continue;
-      }
-      size_t n = static_cast<size_t>(a.hero->operand_count() / 2);
-      std::vector<Element> arguments(x.begin() + i, x.begin() + i + n);
-      arguments.insert(arguments.end(), y.begin() + i, y.begin() + i + n);
-      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> r, e.EmitRegion(*a.hero->called(0), arguments));
-      for (Element& element : r) results.push_back(e.lanes().Splat(element));
-      i += n;
-    }
-    return results;
-  }
-
-  // current op the operands' elements at `at`, in the lanes of `mask`.
-  absl::StatusOr<std::vector<Element>> Step(ElementEmitter& e, const Digits& at, llvm::Value* mask,
-                                            absl::Span<const Element> current) {
-    std::vector<Element> x;
-    for (const Accumulator& a : accumulators_) {
-      SHOAL_ASSIGN_OR_RETURN(Element value, e.EmitMasked(*a.hero->operand(a.result), at, mask));
-      x.push_back(e.lanes().Splat(value));
-    }
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Combine(e, current, x));
-    if (mask != nullptr) {
-      for (size_t i = 0; i < next.size(); ++i) next[i] = e.lanes().Select(mask, next[i], current[i]);
-    }
-    return next;
-  }
-
-  // All lanes into lane 0.
-  absl::StatusOr<std::vector<Element>> AcrossLanes(ElementEmitter& e, std::vector<Element> values) {
-    auto& b = e.b();
-    for (int half = width_ / 2; half >= 1; half /= 2) {
-      llvm::SmallVector<int, 64> rotate;
-      for (int lane = 0; lane < width_; ++lane) rotate.push_back((lane + half) % width_);
-      std::vector<Element> other;
-      for (const Element& v : values) {
-        other.push_back(
-            {b.CreateShuffleVector(v.re, rotate), v.im ? b.CreateShuffleVector(v.im, rotate) : nullptr});
-      }
-      SHOAL_ASSIGN_OR_RETURN(values, Combine(e, values, other));
-    }
-    for (Element& v : values) v = e.lanes().Lane(v, 0);
-    return values;
   }
 
   // ---- the main phase ----
@@ -278,7 +190,7 @@ class ReduceEmitter {
     ElementEmitter& e = f.elements();
     LaneBuilder& lanes = f.lanes();
     size_t last = at.size() - 1;
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, Initial(e));
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, accumulators_.Identity(e));
     auto whole_row = [&](const Carried& current) -> absl::StatusOr<Carried> {
       auto [begin, end] = Range(f, last, chunk);
       llvm::Value* row_end = end;
@@ -287,12 +199,14 @@ class ReduceEmitter {
           [&](llvm::Value* block, const Carried& total) -> absl::StatusOr<Carried> {
             ElementEmitter::Scope scope(e);
             SHOAL_ASSIGN_OR_RETURN(std::vector<Element> sum, RowBlock(f, at, block, row_end, identity));
-            SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Combine(e, Unflatten(total, identity), sum));
+            SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
+                                   accumulators_.Combine(e, Unflatten(total, identity), sum));
             return Flatten(next);
           });
     };
     SHOAL_ASSIGN_OR_RETURN(Carried total, OverReduced(f, at, 0, last, chunk, Flatten(identity), whole_row));
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> values, AcrossLanes(e, Unflatten(total, identity)));
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> values,
+                           accumulators_.AcrossLanes(e, Unflatten(total, identity)));
     lanes.set_width(1);
     absl::Status status = Deliver(f, KeptDigits(at), chunk, nullptr, values);
     lanes.set_width(width_);
@@ -324,9 +238,10 @@ class ReduceEmitter {
       std::vector<Element> sums = Unflatten(current, like), next;
       for (int64_t v = 0; v < vectors_; ++v) {
         llvm::Value* position = b.CreateAdd(i, lanes.I64(v * width_));
-        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> one,
-                               Step(e, RowAt(at, position), nullptr,
-                                    absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
+        SHOAL_ASSIGN_OR_RETURN(
+            std::vector<Element> one,
+            accumulators_.Step(e, RowAt(at, position), nullptr,
+                               absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
         next.insert(next.end(), one.begin(), one.end());
       }
       return Flatten(next);
@@ -335,13 +250,13 @@ class ReduceEmitter {
     std::vector<Element> sums = Unflatten(several, like);
     std::vector<Element> sum(sums.begin(), sums.begin() + static_cast<int64_t>(n));
     for (int64_t v = 1; v < vectors_; ++v) {
-      SHOAL_ASSIGN_OR_RETURN(sum,
-                             Combine(e, sum, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
+      SHOAL_ASSIGN_OR_RETURN(
+          sum, accumulators_.Combine(e, sum, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
     }
     auto vector_step = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
       ElementEmitter::Scope scope(e);
       SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
-                             Step(e, RowAt(at, i), nullptr, Unflatten(current, identity)));
+                             accumulators_.Step(e, RowAt(at, i), nullptr, Unflatten(current, identity)));
       return Flatten(next);
     };
     if (vectors_ > 1 && space_.extents.back() % tile_ != 0) {
@@ -355,7 +270,7 @@ class ReduceEmitter {
       llvm::Value* numbers = b.CreateAdd(lanes.Splat(i), lanes.LaneNumbers(lanes.i64()));
       llvm::Value* mask = b.CreateICmpSLT(numbers, lanes.Splat(end));
       SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
-                             Step(e, RowAt(at, i), mask, Unflatten(current, identity)));
+                             accumulators_.Step(e, RowAt(at, i), mask, Unflatten(current, identity)));
       return Flatten(next);
     };
     SHOAL_ASSIGN_OR_RETURN(Carried rest,
@@ -370,7 +285,7 @@ class ReduceEmitter {
     auto& b = lanes.b;
     ElementEmitter::Scope outer_scope(e);
     size_t last = at.size() - 1;
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, Initial(e));
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, accumulators_.Identity(e));
     std::vector<Element> like;
     std::vector<llvm::Value*> columns, masks;
     for (int64_t v = 0; v < vectors_; ++v) {
@@ -386,8 +301,9 @@ class ReduceEmitter {
       ElementEmitter::Scope scope(e);
       std::vector<Element> sums = Unflatten(current, like), next;
       for (size_t v = 0; v < columns.size(); ++v) {
-        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> one, Step(e, RowAt(at, columns[v]), masks[v],
-                                                              absl::MakeSpan(sums).subspan(v * n, n)));
+        SHOAL_ASSIGN_OR_RETURN(
+            std::vector<Element> one,
+            accumulators_.Step(e, RowAt(at, columns[v]), masks[v], absl::MakeSpan(sums).subspan(v * n, n)));
         next.insert(next.end(), one.begin(), one.end());
       }
       return Flatten(next);
@@ -424,15 +340,15 @@ class ReduceEmitter {
     in_scratch.push_back({f.elements().index().Uniform(chunk), outputs_, chunks_});
     for (size_t i = 0; i < values.size(); ++i) {
       StoreAt(f.lanes(), f.elements().index(), PartialType(accumulators_[i].type), values[i],
-              ScratchPointer(f, accumulators_[i]), in_scratch, mask);
+              ScratchPointer(f, i), in_scratch, mask);
     }
     return absl::OkStatus();
   }
 
-  llvm::Value* ScratchPointer(KernelFunctionEmitter& f, const Accumulator& a) {
+  llvm::Value* ScratchPointer(KernelFunctionEmitter& f, size_t accumulator) {
     auto& b = f.lanes().b;
     return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), f.Buffer(view_.scratch_buffer()),
-                                        static_cast<uint64_t>(a.scratch_offset));
+                                        static_cast<uint64_t>(scratch_offsets_[accumulator]));
   }
 
   // Applies the initial value, rounds, computes what stands after the reductions, and stores.
@@ -440,17 +356,9 @@ class ReduceEmitter {
                       std::vector<Element> values) {
     ElementEmitter& e = f.elements();
     ElementEmitter::Scope scope(e);
+    SHOAL_ASSIGN_OR_RETURN(values, accumulators_.Results(e, std::move(values)));
     absl::flat_hash_map<const Instruction*, std::vector<Element>> results;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const Accumulator& a = accumulators_[i];
-      Element value = values[i];
-      if (a.monoid.has_value()) {
-        SHOAL_ASSIGN_OR_RETURN(Element initial, e.Emit(*a.hero->operand(1), {}));
-        SHOAL_ASSIGN_OR_RETURN(value,
-                               CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, initial, value));
-      }
-      results[a.hero].push_back(e.lanes().RoundTo(a.type, value));
-    }
+    for (size_t i = 0; i < values.size(); ++i) results[accumulators_[i].hero].push_back(values[i]);
     e.set_mask(mask);
     for (const auto& [hero, elements] : results) e.BindElement(hero, out, elements);
     std::vector<Element> finished;
@@ -479,19 +387,20 @@ class ReduceEmitter {
     ElementEmitter& e = f.elements();
     auto body = [&](const Digits& at, llvm::Value* mask) -> absl::Status {
       ElementEmitter::Scope scope(e);
-      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, Initial(e));
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> identity, accumulators_.Identity(e));
       auto step = [&](llvm::Value* chunk, const Carried& current) -> absl::StatusOr<Carried> {
         Digits in_scratch = at;
         in_scratch.push_back({e.index().Uniform(chunk), outputs_, chunks_});
         std::vector<Element> x;
         e.set_mask(mask);
-        for (const Accumulator& a : accumulators_) {
-          Shape partials = Shape::Array(PartialType(a.type), {chunks_, outputs_});
+        for (size_t i = 0; i < accumulators_.size(); ++i) {
+          Shape partials = Shape::Array(PartialType(accumulators_[i].type), {chunks_, outputs_});
           x.push_back(
-              e.lanes().Splat(e.Load(partials, ScratchPointer(f, a), in_scratch, /*is_input=*/false)));
+              e.lanes().Splat(e.Load(partials, ScratchPointer(f, i), in_scratch, /*is_input=*/false)));
         }
         e.set_mask(nullptr);
-        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, Combine(e, Unflatten(current, identity), x));
+        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
+                               accumulators_.Combine(e, Unflatten(current, identity), x));
         return Flatten(next);
       };
       SHOAL_ASSIGN_OR_RETURN(
@@ -509,8 +418,9 @@ class ReduceEmitter {
   const std::string& name_;
   IrModule& ir_;
   std::vector<const Instruction*> heroes_;
+  Accumulators accumulators_;
+  std::vector<int64_t> scratch_offsets_;  // of partial results
   ReduceSpace space_;
-  std::vector<Accumulator> accumulators_;
   int width_ = 1;
   int64_t vectors_ = 1, tile_ = 1, tiles_ = 1;  // lanes in an accumulator, all accumulators; column tiles
   int64_t outputs_ = 1, reduced_total_ = 1;

@@ -308,6 +308,14 @@ def windows():
                 f = lambda m, name=name, axis=axis, reverse=reverse: getattr(lax, name)(m, axis, reverse)
                 yield Case(f"{name}_{axis}_{reverse}", f, (m,), 1e-4, 1e-4, fuses=False)
     yield Case("cumsum_int", lambda x: lax.cumsum(x), (integers(r, 1001, np.int32),), fuses=False)
+    # Long enough for chunks; lengths and widths that are no multiple of anything.
+    for shape, axis in (((100003,), 0), ((3, 50021), 1), ((20011, 7), 0), ((2, 997, 83), 1), ((1000, 3), 1), ((5, 1), 1)):
+        for reverse in (False, True):
+            m = r.integers(-50, 50, shape).astype(np.int32)
+            f = lambda m, axis=axis, reverse=reverse: (lax.cumsum(m, axis, reverse), lax.cummax(m, axis, reverse))
+            yield Case(f"cum_{'x'.join(map(str, shape))}_{axis}_{reverse}", f, (m,), fuses=False)
+    yield Case("cumsum_bf16", lambda x: lax.cumsum(x), (floats(r, 65, BF16, 0.3),), 3e-2, 3e-2, fuses=False)
+    yield Case("cumprod_c64", lambda x: lax.cumprod(x), (any_array(r, 61, np.complex64) / 2,), 1e-4, 1e-4, fuses=False)
     def pool(x):
         return jnp.sum(lax.reduce_window(x, -np.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") ** 2)
     yield Case("max_pool_gradient", jax.grad(pool), (x,), 1e-5, 1e-5, fuses=False)

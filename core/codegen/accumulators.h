@@ -1,0 +1,57 @@
+// Accumulators: the running values of reductions in registers, whatever their regions. Internal to
+// core/codegen.
+//
+// Heroes are reduces or reduce-windows over the same positions. Their results, hero after hero, make one flat
+// list; lists of elements below are in its order. A region of one usual operation starts at that operation's
+// neutral element, and the initial value goes in once, at the end; any other region starts at the initial
+// value, which HLO lets go in any number of times.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/codegen/element.h"
+
+namespace shoal {
+
+// One result of one hero.
+struct Accumulator {
+  const Instruction* hero = nullptr;
+  int64_t result = 0;
+  ElementType type = ElementType::kF32;
+  std::optional<Opcode> monoid;
+};
+
+// Between the parts of a reduction, narrow floats are kept as f32.
+inline ElementType PartialType(ElementType type) { return IsNarrowFloat(type) ? ElementType::kF32 : type; }
+
+class Accumulators {
+ public:
+  explicit Accumulators(absl::Span<const Instruction* const> heroes);
+
+  size_t size() const { return list_.size(); }
+  const Accumulator& operator[](size_t i) const { return list_[i]; }
+  std::vector<Accumulator>::const_iterator begin() const { return list_.begin(); }
+  std::vector<Accumulator>::const_iterator end() const { return list_.end(); }
+
+  using Values = std::vector<Element>;
+  // What changes nothing, in all lanes.
+  absl::StatusOr<Values> Identity(ElementEmitter& e) const;
+  absl::StatusOr<Values> Combine(ElementEmitter& e, absl::Span<const Element> x,
+                                 absl::Span<const Element> y) const;
+  // The operands' elements at `at`, in all lanes; anything where `mask` does not hold.
+  absl::StatusOr<Values> Operands(ElementEmitter& e, const Digits& at, llvm::Value* mask) const;
+  // current op the operands' elements at `at`, in the lanes of `mask`.
+  absl::StatusOr<Values> Step(ElementEmitter& e, const Digits& at, llvm::Value* mask,
+                              absl::Span<const Element> current) const;
+  // All lanes combined into one number.
+  absl::StatusOr<Values> AcrossLanes(ElementEmitter& e, Values values) const;
+  // With the initial value, if it is not in yet, and rounded to the result's type.
+  absl::StatusOr<Values> Results(ElementEmitter& e, Values values) const;
+
+ private:
+  std::vector<Accumulator> list_;
+};
+
+}  // namespace shoal
