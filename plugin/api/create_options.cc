@@ -111,13 +111,17 @@ absl::StatusOr<PjRtClientOptions> ParseCreateOptions(const PJRT_Client_Create_Ar
     absl::string_view name = View(value.name, value.name_size);
     if (name == "num_devices") {
       SHOAL_ASSIGN_OR_RETURN(options.num_devices, IntOption(value));
+    } else if (name == "zero_copy_host_buffers") {
+      SHOAL_ASSIGN_OR_RETURN(int on, IntOption(value));
+      options.zero_copy_host_buffers = on != 0;
     } else if (name == "node_id") {
       SHOAL_ASSIGN_OR_RETURN(options.process_id, IntOption(value));
     } else if (name == "num_nodes") {
       SHOAL_ASSIGN_OR_RETURN(options.process_count, IntOption(value));
     } else {
       return absl::InvalidArgumentError(
-          absl::StrCat("unknown client option \"", name, "\"; there are num_devices, node_id and num_nodes"));
+          absl::StrCat("unknown client option \"", name,
+                       "\"; there are num_devices, zero_copy_host_buffers, node_id and num_nodes"));
     }
   }
   // jaxlib leaves the callbacks uninitialized where it has none, so they are believed only from a caller that

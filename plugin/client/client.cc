@@ -124,6 +124,13 @@ absl::StatusOr<std::unique_ptr<PjRtLoadedExecutable>> PjRtClient::Load(
   return PjRtLoadedExecutable::Create(this, std::move(executable));
 }
 
+HostBufferSemantics PjRtClient::SemanticsFor(const HostBuffer& host) const {
+  const bool zero_copy = host.semantics == HostBufferSemantics::kImmutableZeroCopy ||
+                         host.semantics == HostBufferSemantics::kMutableZeroCopy;
+  return zero_copy && !zero_copy_host_buffers_ ? HostBufferSemantics::kImmutableOnlyDuringCall
+                                               : host.semantics;
+}
+
 absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::BufferFromHostBuffer(const HostBuffer& host,
                                                                              PjRtMemorySpace* space,
                                                                              Future* done) {
@@ -137,13 +144,14 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::BufferFromHostBuffer(con
         absl::StrCat(host.byte_strides.size(), " strides for ", host.shape.ToString()));
   }
   const bool dense = host.byte_strides.empty() || IsDenseRowMajor(host.shape, host.byte_strides);
-  const bool zero_copy = host.semantics == HostBufferSemantics::kImmutableZeroCopy ||
-                         host.semantics == HostBufferSemantics::kMutableZeroCopy;
+  const HostBufferSemantics semantics = SemanticsFor(host);
+  const bool zero_copy = semantics == HostBufferSemantics::kImmutableZeroCopy ||
+                         semantics == HostBufferSemantics::kMutableZeroCopy;
   if (zero_copy && dense && bytes > 0 && IsAligned(host.data)) {
     auto released = std::make_shared<Promise>();
     *done = released->future();
     auto memory = DeviceMemory::View(const_cast<void*>(host.data), bytes,
-                                     host.semantics == HostBufferSemantics::kMutableZeroCopy,
+                                     semantics == HostBufferSemantics::kMutableZeroCopy,
                                      [released] { released->Set(absl::OkStatus()); });
     return std::make_unique<PjRtBuffer>(host.shape, space, std::move(memory), Future());
   }
@@ -158,7 +166,7 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::BufferFromHostBuffer(con
     CopyStrided(shape, source, source_strides, memory->data(), target_strides);
   };
   *done = Future();
-  if (host.semantics == HostBufferSemantics::kImmutableOnlyDuringCall || bytes <= kInlineTransferBytes) {
+  if (semantics == HostBufferSemantics::kImmutableOnlyDuringCall || bytes <= kInlineTransferBytes) {
     copy();
   } else {
     auto promise = std::make_shared<Promise>();

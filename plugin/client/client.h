@@ -30,6 +30,8 @@ struct PjRtClientOptions {
   std::optional<int> num_devices;  // absent: SHOAL_NUM_DEVICES
   std::optional<int> process_id;   // jax.distributed's; absent: the launcher finds out
   std::optional<int> process_count;
+  bool zero_copy_host_buffers =
+      true;  // false: callers that ask for zero copy get a copy, and may write at once
   std::unique_ptr<KeyValueStore> store;  // the caller's; null: the launcher finds one
   PjRtCompiler compiler;
 };
@@ -101,11 +103,13 @@ class PjRtClient {
   PjRtClient(PjRtCompiler compiler, std::unique_ptr<KeyValueStore> store, std::unique_ptr<Job> job,
              std::unique_ptr<CollectiveWorld> world);
   void MakeDevices(int64_t device_memory_limit);
+  HostBufferSemantics SemanticsFor(const HostBuffer& host) const;
 
   PjRtCompiler compiler_;
   std::unique_ptr<KeyValueStore> store_;
   std::unique_ptr<Job> job_;
   std::unique_ptr<CollectiveWorld> world_;
+  bool zero_copy_host_buffers_ = true;
   ProcessId process_;
   PjRtTopologyDescription topology_;
   std::vector<std::unique_ptr<PjRtDevice>> owned_devices_;

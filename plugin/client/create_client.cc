@@ -63,6 +63,7 @@ absl::StatusOr<std::unique_ptr<PjRtClient>> PjRtClient::Create(PjRtClientOptions
                          CollectiveWorld::Create(job->topology(), job->store(), collective_options));
   auto client = Create(std::move(options.compiler), std::move(options.store), std::move(job),
                        std::move(world), memory_limit);
+  client->zero_copy_host_buffers_ = options.zero_copy_host_buffers;
   client->job_->WatchHealth([world = client->world_.get()](ProcessId process, absl::Status why) {
     world->ProcessFailed(process, why);
   });

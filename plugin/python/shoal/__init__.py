@@ -69,17 +69,24 @@ def _client():
 
 
 def _client_options() -> dict[str, int]:
-    """The number of devices: jax_num_cpu_devices, else SHOAL_NUM_DEVICES (which the plugin reads), else XLA's flag."""
+    """What JAX's own settings and flags say about the client.
+
+    The number of devices is jax_num_cpu_devices, else SHOAL_NUM_DEVICES (which the plugin reads), else XLA's flag.
+
+    JAX asks for zero copy wherever it hands over a NumPy array, also for `jnp.array`, `device_put(may_alias=False)` and
+    the arguments of a jitted function; the array that results would then change whenever the caller writes to the NumPy
+    array. Shoal copies instead. `jnp.from_dlpack` shares memory.
+    """
     from jax._src import xla_bridge
 
+    options = {"zero_copy_host_buffers": 0}
     count = xla_bridge.num_cpu_devices.value
-    if count >= 0:
-        return {"num_devices": count}
-    if "SHOAL_NUM_DEVICES" not in os.environ:
+    if count < 0 and "SHOAL_NUM_DEVICES" not in os.environ:
         flag = re.search(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
-        if flag:
-            return {"num_devices": int(flag[1])}
-    return {}
+        count = int(flag[1]) if flag else -1
+    if count >= 0:
+        options["num_devices"] = count
+    return options
 
 
 def _flag_is_on(name: str) -> bool:

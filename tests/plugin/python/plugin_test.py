@@ -149,6 +149,24 @@ def test_dlpack_shares_memory_both_ways():
     assert out.strip() == "good"
 
 
+def test_numpy_arrays_are_copied():
+    out, _ = run(
+        """
+        base = np.zeros(1024 + 16, np.float32)
+        start = (-base.ctypes.data % 64) // 4
+        x = base[start:start + 1021]  # aligned as Shoal's own memory is, so that it could be shared
+        puts = [lambda a: jax.device_put(a, may_alias=False), jnp.array, jax.jit(lambda a: a)]
+        for put in puts:
+            x[:] = np.arange(1021)
+            y = put(x)  # not waited for: a copy that is still under way would see the next line too
+            x[:] = -1
+            np.testing.assert_array_equal(y, np.arange(1021))
+        print("good")
+        """
+    )
+    assert out.strip() == "good"
+
+
 def test_donation():
     out, _ = run(
         """
