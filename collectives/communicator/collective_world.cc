@@ -1,11 +1,14 @@
 #include "collectives/communicator/collective_world.h"
 
+#include <stdlib.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "collectives/communicator/world.h"
 #include "collectives/transport/mpi_wire.h"
 #include "collectives/transport/shm_wire.h"
+#include "collectives/transport/ucx_wire.h"
 #include "core/base/flags.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
@@ -19,6 +22,23 @@ bool AllShareMemory(const Topology& topology, const CollectiveOptions& options) 
     if (!options.shared_memory || !topology.SameHost(ProcessId(p), ProcessId(0))) return false;
   }
   return true;
+}
+
+// Whether a launcher that speaks MPI's protocols has started this process; started otherwise, MPI would know
+// of this process alone.
+bool StartedByMpi() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) {
+    if (getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
+// The same kind in every process.
+absl::StatusOr<std::unique_ptr<Wire>> NetworkWire(const Topology& topology, KeyValueStore* store,
+                                                  const CollectiveOptions& options) {
+  if (options.transport == "mpi" || (options.transport == "auto" && StartedByMpi()))
+    return MpiWire::Create(topology, store, options.timeout);
+  return UcxWire::Create(topology, store, options.timeout);
 }
 
 bool HasNeighbour(const Topology& topology) {
@@ -51,9 +71,9 @@ absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const T
   Doorbell* doorbell = nullptr;
   if (topology.process_count() <= 1)
     return std::make_unique<World>(topology, std::move(wires), doorbell, options);
-  if (options.transport != "auto" && options.transport != "mpi") {
-    return absl::UnimplementedError(
-        absl::StrCat("SHOAL_TRANSPORT=", options.transport, ": this build has auto and mpi"));
+  if (options.transport != "auto" && options.transport != "mpi" && options.transport != "ucx") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SHOAL_TRANSPORT=", options.transport, ": it can be auto, mpi or ucx"));
   }
   if (options.shared_memory && HasNeighbour(topology)) {
     SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<ShmWire> wire, ShmWire::Create(topology, store, options.timeout));
@@ -61,10 +81,11 @@ absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const T
     wires.push_back(std::move(wire));
   }
   if (!AllShareMemory(topology, options)) {
-    absl::StatusOr<std::unique_ptr<MpiWire>> wire = MpiWire::Create(topology, store, options.timeout);
+    absl::StatusOr<std::unique_ptr<Wire>> wire = NetworkWire(topology, store, options);
     if (!wire.ok()) {
-      return Annotate(wire.status(), options.shared_memory ? "collectives between hosts need MPI"
-                                                           : "SHOAL_SHM=0 leaves only MPI between processes");
+      return Annotate(wire.status(), options.shared_memory
+                                         ? "collectives between hosts need MPI or UCX"
+                                         : "SHOAL_SHM=0 leaves only MPI or UCX between processes");
     }
     wires.push_back(*std::move(wire));
   }

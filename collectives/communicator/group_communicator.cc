@@ -14,8 +14,9 @@ namespace {
 
 // Runs that failed, kept so that their late participants fail at once.
 constexpr size_t kFailedKept = 256;
-// Completions of collectives that moved more than this are handed to a worker, so that what the program does
-// next does not hold up progress; below, the hand-over would cost more than it saves.
+// Completions of collectives that moved more than this are handed to a worker if the owner of progress brings
+// them, so that what the program does next does not hold up progress; below, the hand-over would cost more
+// than it saves.
 constexpr int64_t kInlineCompletionBytes = 64 << 10;
 
 uint64_t HashOfAssignment(absl::Span<const DeviceId> assignment) {
@@ -72,6 +73,7 @@ struct GroupCommunicator::Meeting {
   MeetingKey key;
   int missing = 0;
   std::vector<bool> here;
+  bool stay = false;  // the last to come has nothing else to do
   // By member.
   std::vector<std::vector<const void*>> inputs;
   std::vector<std::vector<void*>> outputs;
@@ -246,6 +248,7 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
     slot->outputs[member].assign(call.outputs.begin(), call.outputs.end());
     future = slot->promises[member].future();
     if (--slot->missing > 0) return future;
+    slot->stay = call.idle;
     meeting = std::move(slot);
     meetings_.erase(key);
   }
@@ -283,14 +286,14 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, 
     bytes += plan.lanes[lane].offsets.back();
   }
   const bool large = bytes + BytesOf(plan.after) > kInlineCompletionBytes;
-  request.done = [meeting, &plan, large](const absl::Status& status) {
+  request.done = [meeting, &plan, large](const absl::Status& status, bool by_starter) {
     const auto finish = [meeting, &plan, status] {
       if (status.ok()) RunPhases(plan.after, meeting->binding());
       meeting->SetAll(status);
     };
-    large ? Arena::Get().Submit(finish) : finish();
+    large && !by_starter ? Arena::Get().Submit(finish) : finish();
   };
-  engine_->Start(std::move(request));
+  engine_->Start(std::move(request), meeting->stay);
 }
 
 // ---- failures

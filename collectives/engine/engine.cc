@@ -28,6 +28,14 @@ constexpr int kMostHelpers = 7;
 // between looks, doubled up to the second while nothing comes.
 constexpr int kYieldPasses = 100;
 constexpr absl::Duration kPollPause = absl::Microseconds(10), kLongestPollPause = absl::Microseconds(500);
+// Patience of a run's starter, in nanoseconds of nothing coming: doubled when it was rewarded, halved when it
+// was in vain. To wake the progress thread, and then the one that waits for the result, takes some 50 us.
+constexpr int64_t kLeastPatience = 5'000, kMostPatience = 200'000;
+// Longer than this nobody but the progress thread works for others.
+constexpr int64_t kLongestStay = 50'000'000;
+
+// Set while this thread stays with a run: what it starts meanwhile, from callbacks, it does not stay with.
+thread_local bool stays_with_a_run = false;
 
 }  // namespace
 
@@ -45,13 +53,15 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
             health_ = health_.ok() ? why
                                    : absl::Status(health_.code(),
                                                   absl::StrCat(health_.message(), "; ", why.message()));
-          }) {
+          }),
+      recorder_(topology) {
   int here = 0;
   for (const ProcessInfo& process : topology_.processes)
     here += process.host == topology_.process(topology_.self).host;
   const int cores = AvailableCores();
   spins_ = here < cores;
   helpers_ = std::clamp(cores / here - 1, 0, kMostHelpers);
+  patience_ns_ = kMostPatience;
   thread_ = std::thread([this] { ProgressThread(); });
 }
 
@@ -96,9 +106,56 @@ void Engine::Submit(Command command) {
   Deliver(std::move(outcome));
 }
 
-void Engine::Start(RunRequest request) {
+void Engine::Start(RunRequest request, bool stay) {
+  if (!stay || stays_with_a_run) {
+    auto shared = std::make_shared<RunRequest>(std::move(request));
+    return Submit([this, shared] { BeginRun(std::move(*shared)); });
+  }
+  auto vigil = std::make_shared<Vigil>();
+  auto done = std::make_shared<decltype(request.done)>(std::move(request.done));
+  request.done = [vigil, done](const absl::Status& status, bool) {
+    vigil->status = status;
+    int state = Vigil::kWaiting;
+    if (!vigil->state.compare_exchange_strong(state, Vigil::kEnded)) (*done)(status, false);
+  };
   auto shared = std::make_shared<RunRequest>(std::move(request));
+  stays_with_a_run = true;
   Submit([this, shared] { BeginRun(std::move(*shared)); });
+  StayWith(vigil.get());
+  stays_with_a_run = false;
+  int state = Vigil::kWaiting;
+  if (!vigil->state.compare_exchange_strong(state, Vigil::kLeft)) (*done)(vigil->status, true);
+}
+
+// Makes progress until the run has ended or nothing has come for as long as patience lasts.
+void Engine::StayWith(Vigil* vigil) {
+  const auto ended = [vigil] { return vigil->state.load(std::memory_order_acquire) == Vigil::kEnded; };
+  if (ended()) return;
+  doorbell_->Watch();
+  const int64_t patience = patience_ns_.load(std::memory_order_relaxed);
+  uint32_t ticket = doorbell_->Ticket();
+  const int64_t start = absl::GetCurrentTimeNanos();
+  int64_t last_work = start;
+  for (int idle_passes = 0; !ended();) {
+    ticket = doorbell_->Ticket();
+    Outcome outcome;
+    bool worked = false;
+    if (std::unique_lock<std::mutex> lock(progress_mutex_, std::try_to_lock); lock.owns_lock()) {
+      worked = ProgressOnce(&outcome);
+    }
+    Deliver(std::move(outcome));
+    if (worked) {
+      last_work = absl::GetCurrentTimeNanos();
+      idle_passes = 0;
+      if (last_work - start > kLongestStay) break;
+      continue;
+    }
+    if (absl::GetCurrentTimeNanos() - last_work > patience) break;
+    if (!spins_ || ++idle_passes > kSpinPasses) sched_yield();
+  }
+  patience_ns_ = ended() ? std::min(patience * 2, kMostPatience) : std::max(patience / 2, kLeastPatience);
+  doorbell_->Unwatch(ticket);
+  if (active_ > 0) doorbell_->Ring();  // the rest is the thread's
 }
 
 void Engine::Abort(uint64_t communicator, int64_t run, const absl::Status& why) {
@@ -136,6 +193,7 @@ bool Engine::ProgressOnce(Outcome* outcome) {
     if (!runs_[i]->Advance()) {
       ++i;
     } else if (runs_[i]->status().ok()) {
+      recorder_.Ended(runs_[i]->request().announcement.key, absl::OkStatus(), absl::Now());
       outcome->ended.emplace_back(std::move(runs_[i]), absl::OkStatus());
       runs_.erase(runs_.begin() + i);
       worked = true;
@@ -176,7 +234,7 @@ void Engine::Deliver(Outcome outcome) {
   for (auto& [run, status] : outcome.ended) {
     const auto done = std::move(run->request().done);
     run.reset();
-    done(status);
+    done(status, /*by_starter=*/false);
   }
   if (outcome.tick && handlers_.on_tick) handlers_.on_tick();
 }
@@ -205,6 +263,7 @@ void Engine::ProgressThread() {
 
 void Engine::Idle(uint32_t ticket, bool busy, int* idle_passes) {
   ++*idle_passes;
+  if (doorbell_->IsWatched()) return doorbell_->Wait(ticket, kTick);  // somebody else is at it
   if (active_ > 0 && spins_ && *idle_passes < kSpinPasses) return;
   if (busy && *idle_passes < kYieldPasses) {
     sched_yield();
@@ -231,6 +290,7 @@ void Engine::BeginRun(RunRequest request) {
     outcome_->ended.emplace_back(std::move(run), why);
     return;
   }
+  recorder_.Started(run->request().announcement, run->start());
   run->Begin();
   runs_.push_back(std::move(run));
   CheckEarly(runs_.back().get());
@@ -260,6 +320,7 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
   Announcement announcement;
   AbortNotice notice;
   if (Decode(bytes, &announcement)) {
+    recorder_.Heard(from, announcement, absl::Now());
     OnAnnouncement(from, announcement);
   } else if (Decode(bytes, &notice)) {
     next_tick_ = absl::InfinitePast();  // its cause may be a lost peer, that we should know of too
@@ -311,9 +372,11 @@ void Engine::FailRun(uint64_t communicator, int64_t run, const absl::Status& why
       continue;
     }
     transport_.Cancel(runs_[i]->collective());
+    recorder_.Ended(key, why, absl::Now());
     outcome_->ended.emplace_back(std::move(runs_[i]), why);
     runs_.erase(runs_.begin() + i);
   }
+  recorder_.Write(why);
   std::erase_if(early_, [&](const Early& early) {
     return early.announcement.key.communicator == communicator && early.announcement.key.run == run;
   });
@@ -349,6 +412,7 @@ absl::Status Engine::Describe(const Run& run, const absl::Status& why) const {
 absl::Status Engine::Missing(const Run& run) const {
   bool all_announced = false;
   const std::vector<ProcessId> awaited = run.Awaited(&all_announced);
+  const absl::Time now = absl::Now();
   const std::string names =
       absl::StrJoin(awaited, ", ", [this](std::string* out, ProcessId p) { out->append(NameOf(p)); });
   const Announcement& ours = run.request().announcement;
@@ -358,13 +422,16 @@ absl::Status Engine::Missing(const Run& run) const {
     return absl::DeadlineExceededError(
         absl::StrCat("peers have not taken their data of ", where, " within ", waited));
   }
-  return absl::DeadlineExceededError(
-      all_announced
-          ? absl::StrCat(names, " came to ", where, " but has not sent its data within ", waited)
-          : absl::StrCat(
-                names, " has not come to ", where, ", where ", NameOf(topology_.self), " has waited for ",
-                waited,
-                "; it may be busy elsewhere or run another program (SHOAL_TIMEOUT_S sets the limit)"));
+  if (all_announced) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(names, " came to ", where, " but has not sent its data within ", waited));
+  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      names, " has not come to ", where, ", where ", NameOf(topology_.self), " has waited for ", waited,
+      "; it may be busy elsewhere or run another program (SHOAL_TIMEOUT_S sets the limit); ",
+      absl::StrJoin(awaited, "; ", [this, now](std::string* out, ProcessId p) {
+        absl::StrAppend(out, "process ", p.value(), " ", recorder_.LastHeard(p, now));
+      })));
 }
 
 }  // namespace shoal

@@ -1,5 +1,7 @@
 // Engine: runs collectives between processes. It owns the transport and the one thread that makes progress
-// when nobody else does; whoever starts a collective makes progress too if the thread is not at it just then.
+// when nobody else does; whoever starts a collective makes progress too if the thread is not at it just then,
+// and who has nothing else to do stays at it while its peers are prompt: waking threads takes longer than a
+// small message does.
 //
 // Thread-safe. Nothing blocks but the destructor. Callbacks come without a lock held, on whatever thread made
 // progress.
@@ -21,6 +23,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "collectives/engine/flight_recorder.h"
 #include "collectives/engine/run.h"
 #include "collectives/transport/doorbell.h"
 #include "collectives/transport/transport.h"
@@ -43,7 +46,8 @@ class Engine {
   // What is still under way fails as cancelled.
   ~Engine();
 
-  void Start(RunRequest request);
+  // With `stay` the caller makes progress until the run has ended, or until nothing has come for a while.
+  void Start(RunRequest request, bool stay);
   // Also tells the other processes.
   void Abort(uint64_t communicator, int64_t run, const absl::Status& why);
   void ProcessLost(ProcessId process, const absl::Status& why);
@@ -69,7 +73,14 @@ class Engine {
     bool tick = false;
   };
 
+  // Between the thread that started a run, and stays with it for a while, and whoever ends the run.
+  struct Vigil {
+    enum : int { kWaiting, kEnded, kLeft };
+    std::atomic<int> state{kWaiting};
+    absl::Status status;  // written before kEnded
+  };
   void Submit(Command command);
+  void StayWith(Vigil* vigil);
   // One pass over commands, wires and runs. All of these are called by the owner of progress.
   bool ProgressOnce(Outcome* outcome);
   bool DrainCommands();
@@ -104,6 +115,7 @@ class Engine {
   // Held by the owner of progress; guards all down to the empty line.
   std::mutex progress_mutex_;
   Transport transport_;
+  FlightRecorder recorder_;
   std::vector<std::unique_ptr<Run>> runs_;
   std::vector<Early> early_;
   std::deque<Failure> failures_;  // of the last runs that failed
@@ -114,6 +126,8 @@ class Engine {
   absl::Status health_;  // guarded by health_mutex_
 
   std::atomic<int> active_{0};
+  // How long the starter of a run stays with it while nothing comes.
+  std::atomic<int64_t> patience_ns_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -34,8 +34,9 @@ struct RunRequest {
   std::vector<ProcessId> processes;  // by rank of the schedules
   const std::vector<LanePlan>* lanes = nullptr;
   std::vector<std::vector<LaneBuffer>> buffers;  // of each lane, by ScheduleBuffer
-  // Called once, without any lock, on whatever thread makes progress. Keeps plan and memory alive until then.
-  std::function<void(const absl::Status&)> done;
+  // Called once, without any lock, on whatever thread makes progress; `by_starter` if that is the one that
+  // started the run, from within Engine::Start. Keeps plan and memory alive until then.
+  std::function<void(const absl::Status&, bool by_starter)> done;
 };
 
 class Run {

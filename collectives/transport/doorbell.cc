@@ -30,6 +30,15 @@ void Doorbell::Wait(uint32_t ticket, absl::Duration timeout) {
 
 void Doorbell::Ring() {
   rings_.fetch_add(1, std::memory_order_seq_cst);
+  if (watchers_.load(std::memory_order_seq_cst) != 0) return;
+  if (sleepers_.load(std::memory_order_seq_cst) != 0) Futex(&rings_, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+// Ring adds to rings_ and then reads watchers_; this takes from watchers_ and then reads rings_: so either
+// the ringer wakes the sleepers or this does.
+void Doorbell::Unwatch(uint32_t ticket) {
+  watchers_.fetch_sub(1, std::memory_order_seq_cst);
+  if (rings_.load(std::memory_order_seq_cst) == ticket) return;
   if (sleepers_.load(std::memory_order_seq_cst) != 0) Futex(&rings_, FUTEX_WAKE, INT_MAX, nullptr);
 }
 

@@ -17,12 +17,19 @@ class Doorbell {
   // Call before looking for work.
   uint32_t Ticket() const { return rings_.load(std::memory_order_seq_cst); }
   void Wait(uint32_t ticket, absl::Duration timeout);
-  // No system call unless somebody sleeps.
+  // No system call unless somebody sleeps, and nobody watches.
   void Ring();
+
+  // Between the two the caller looks for work itself, awake, so that rings wake nobody. `ticket` is of its
+  // last look: what rang after it wakes those who sleep.
+  void Watch() { watchers_.fetch_add(1, std::memory_order_seq_cst); }
+  void Unwatch(uint32_t ticket);
+  bool IsWatched() const { return watchers_.load(std::memory_order_relaxed) != 0; }
 
  private:
   std::atomic<uint32_t> rings_{0};
   std::atomic<uint32_t> sleepers_{0};
+  std::atomic<uint32_t> watchers_{0};
 };
 
 }  // namespace shoal

@@ -1,6 +1,5 @@
 #include "collectives/transport/mpi.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,44 +13,29 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "collectives/transport/module.h"
 #include "collectives/transport/mpi_module/mpi_module.h"
 #include "core/base/flags.h"
 #include "core/base/log.h"
+#include "core/base/status.h"
 
 namespace shoal {
 namespace {
 
-constexpr char kModuleName[] = "libshoal_mpi.so";
+#ifndef SHOAL_MPI_MODULE_BUILD_PATH
+#define SHOAL_MPI_MODULE_BUILD_PATH ""
+#endif
+
 std::atomic<bool> do_not_finalize{false};
 
-std::vector<std::string> ModulePaths() {
-  std::vector<std::string> paths;
-  Dl_info here;
-  if (dladdr(reinterpret_cast<const void*>(&do_not_finalize), &here) != 0 && here.dli_fname != nullptr) {
-    const std::string file = here.dli_fname;
-    const size_t slash = file.rfind('/');
-    if (slash != std::string::npos) paths.push_back(absl::StrCat(file.substr(0, slash + 1), kModuleName));
-  }
-#ifdef SHOAL_MPI_MODULE_BUILD_PATH
-  paths.push_back(SHOAL_MPI_MODULE_BUILD_PATH);
-#endif
-  return paths;
-}
-
 absl::StatusOr<const ShoalMpiTable*> OpenModule() {
-  std::vector<std::string> failures;
-  for (const std::string& path : ModulePaths()) {
-    void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (module == nullptr) {
-      failures.push_back(dlerror());
-      continue;
-    }
-    const auto get_table = reinterpret_cast<const ShoalMpiTable* (*)()>(dlsym(module, "ShoalMpiModule"));
-    if (get_table != nullptr && get_table()->version == kShoalMpiVersion) return get_table();
-    failures.push_back(absl::StrCat(path, " is of another version of Shoal"));
-  }
-  return absl::UnavailableError(absl::StrCat("MPI cannot be loaded (", absl::StrJoin(failures, "; "), ")"));
+  const absl::StatusOr<void*> symbol =
+      ModuleSymbol("libshoal_mpi.so", SHOAL_MPI_MODULE_BUILD_PATH, "ShoalMpiModule");
+  if (!symbol.ok()) return Annotate(symbol.status(), "MPI is not available");
+  const ShoalMpiTable* table = reinterpret_cast<const ShoalMpiTable* (*)()>(*symbol)();
+  if (table->version != kShoalMpiVersion)
+    return absl::UnavailableError("libshoal_mpi.so is of another version of Shoal");
+  return table;
 }
 
 // Finalising waits for the peers, who may be busy for long after we are done; so we wait as long as for any

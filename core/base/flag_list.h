@@ -6,7 +6,8 @@
   F(SHOAL_COORDINATOR, kString, "",                                                                         \
     "HOST:PORT where process 0 listens; needed without mpirun or srun on many hosts")                       \
   F(SHOAL_DETERMINISTIC, kBool, "0", "fix the reduction order, so that results do not depend on processes") \
-  F(SHOAL_DUMP, kString, "", "write each program at every stage of compilation into this directory")        \
+  F(SHOAL_DUMP, kString, "",                                                                                \
+    "write each program at every stage of compilation, and failed collectives, into this directory")        \
   F(SHOAL_JOB, kString, "", "tells jobs apart that are started by SHOAL_NUM_PROCESSES on one host")         \
   F(SHOAL_LOG, kInt, "0", "log level: 0 warnings, 1 decisions of weight, 2 every choice")                   \
   F(SHOAL_MEMORY_LIMIT, kInt, "0", "bytes that one device may hold; 0 is the machine's memory")             \

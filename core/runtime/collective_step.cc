@@ -6,6 +6,11 @@
 namespace shoal {
 namespace {
 
+// A collective of so little data costs its caller as much as a short kernel; of a larger one nothing is
+// known.
+constexpr int64_t kSmallBytes = 32 << 10;
+constexpr double kSmallNs = 2000;
+
 std::vector<SliceUse> UsesOf(const std::vector<Slice>& inputs, const std::vector<Slice>& outputs) {
   std::vector<SliceUse> uses;
   for (const Slice& slice : inputs) uses.push_back({slice, false});
@@ -21,7 +26,13 @@ CollectiveStep::CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)) {}
 
-Future CollectiveStep::Start(RunState& run) const {
+double CollectiveStep::cost_ns() const {
+  int64_t bytes = 0;
+  for (const SliceUse& use : uses()) bytes += use.slice.bytes;
+  return bytes <= kSmallBytes ? kSmallNs : 1e6;
+}
+
+Future CollectiveStep::Start(RunState& run, bool idle) const {
   struct Pointers {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
@@ -34,8 +45,9 @@ Future CollectiveStep::Start(RunState& run) const {
   auto pointers = std::make_shared<Pointers>();
   for (const Slice& slice : inputs_) pointers->inputs.push_back(run.At(slice));
   for (const Slice& slice : outputs_) pointers->outputs.push_back(run.At(slice));
-  const CollectiveCall call{run.context().run, run.NextInstance(op_.number), run.context().partition,
-                            pointers->inputs, pointers->outputs};
+  const CollectiveCall call{run.context().run,       run.NextInstance(op_.number),
+                            run.context().partition, pointers->inputs,
+                            pointers->outputs,       idle};
   Future future = communicator->Start(op_, call);
   if (!future.IsReady()) future.Then([pointers](const absl::Status&) {});  // keeps the tables
   return future;

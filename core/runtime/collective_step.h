@@ -14,11 +14,14 @@ class CollectiveStep : public Step {
   // One slice an array of `op`.
   CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::vector<Slice> outputs);
 
-  Future Start(RunState& run) const override;
+  Future Start(RunState& run) const override { return Start(run, /*idle=*/false); }
+  Future StartIdle(RunState& run) const override { return Start(run, /*idle=*/true); }
   bool IsAsync() const override { return true; }
-  double cost_ns() const override { return 1e6; }
+  double cost_ns() const override;
 
  private:
+  Future Start(RunState& run, bool idle) const;
+
   const CollectiveOp op_;
   const std::vector<Slice> inputs_, outputs_;
 };

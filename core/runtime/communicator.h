@@ -3,8 +3,9 @@
 //
 // A Communicator belongs to one device assignment (which global device plays which partition) and lives as
 // long as the executables that use it. Every local participant of a collective calls Start once; no call
-// blocks; the returned future is set when this participant's output is whole and its input may be reused. All
-// participants must start the same collectives for a run, in any order. Thread-safe.
+// blocks (but see CollectiveCall::idle); the returned future is set when this participant's output is whole
+// and its input may be reused. All participants must start the same collectives for a run, in any order.
+// Thread-safe.
 //
 // Failures: ranks that disagree about a collective (fingerprint, shape, group), a dead or missing peer and an
 // abort all give every survivor's future an error that names process, operation, shape and how long.
@@ -77,6 +78,9 @@ struct CollectiveCall {
   PartitionId self;
   absl::Span<const void* const> inputs;  // one pointer an array of the op; valid until the future is set
   absl::Span<void* const> outputs;       // may equal the input for all-reduce, permute and broadcast
+  // The caller has nothing else to do: Start may make progress on its thread, for a fraction of a
+  // millisecond while nothing comes, so that a prompt collective has ended when it returns.
+  bool idle = false;
 };
 
 class Communicator {

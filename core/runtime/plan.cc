@@ -10,6 +10,10 @@ namespace {
 
 // A step that costs less than this is not worth handing to another worker.
 constexpr double kWorthATaskNs = 2000;
+// So many of those that become ready on a borrowed thread (one that tells of a collective's end) run there,
+// and this deep at most where one ends another's collective; then a worker goes on.
+constexpr int kMostBorrowedSteps = 16, kMostBorrowedDepth = 4;
+thread_local int borrowed_depth = 0;
 
 // Uses of one step, by base and offset, overlapping ones of the same kind merged.
 std::vector<SliceUse> Merged(absl::Span<const SliceUse> uses) {
@@ -60,17 +64,23 @@ class PlanRun : public std::enable_shared_from_this<PlanRun> {
 
   Future future() const { return promise_.future(); }
 
-  // Starts `ready` steps and what they make ready, keeping one strand of work for this thread.
-  void Drain(std::vector<int> ready) {
-    while (!ready.empty()) {
+  // Starts `ready` steps and what they make ready, keeping one strand of work for this thread; of a borrowed
+  // thread it takes only the time for a few short steps.
+  void Drain(std::vector<int> ready, bool borrowed = false) {
+    for (int taken = 0; !ready.empty(); ++taken) {
       const int i = TakeNext(ready);
       const Step& step = *plan_.steps_[i];
+      if (borrowed && (step.cost_ns() > kWorthATaskNs || taken == kMostBorrowedSteps)) {
+        ready.push_back(i);
+        Arena::Get().Submit([self = shared_from_this(), ready = std::move(ready)] { self->Drain(ready); });
+        return;
+      }
       if (!step.IsAsync() && step.cost_ns() > kWorthATaskNs) HandOut(ready);
       if (run_.failed()) {
         Finish(i, ready);
         continue;
       }
-      Future future = step.Start(run_);
+      Future future = ready.empty() && !borrowed ? step.StartIdle(run_) : step.Start(run_);
       if (future.IsReady()) {
         if (!future.status().ok()) run_.Fail(future.status());
         Finish(i, ready);
@@ -80,14 +90,23 @@ class PlanRun : public std::enable_shared_from_this<PlanRun> {
         if (!status.ok()) self->run_.Fail(status);
         std::vector<int> next;
         self->Finish(i, next);
-        if (next.empty()) return;
-        // The thread that tells us is not ours to work on.
-        Arena::Get().Submit([self, next = std::move(next)] { self->Drain(next); });
+        if (!next.empty()) self->Continue(std::move(next));
       });
     }
   }
 
  private:
+  // On a thread that is not ours: it may be the network's, or another device's.
+  void Continue(std::vector<int> ready) {
+    if (borrowed_depth == kMostBorrowedDepth) {
+      Arena::Get().Submit([self = shared_from_this(), ready = std::move(ready)] { self->Drain(ready); });
+      return;
+    }
+    ++borrowed_depth;
+    Drain(std::move(ready), /*borrowed=*/true);
+    --borrowed_depth;
+  }
+
   // An asynchronous step if there is one, else the first.
   int TakeNext(std::vector<int>& ready) const {
     size_t best = 0;
@@ -157,7 +176,7 @@ Future Plan::Start(RunState& run) const {
   if (steps_.empty()) return Future();
   if (steps_.size() == 1) {
     if (run.failed()) return Future(run.status());
-    return steps_[0]->Start(run);
+    return steps_[0]->StartIdle(run);
   }
   auto plan_run = std::make_shared<PlanRun>(*this, run);
   Future future = plan_run->future();

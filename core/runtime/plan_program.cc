@@ -48,7 +48,8 @@ PlanProgram::PlanProgram(ProgramParts parts) : parts_(std::move(parts)) {
   constants_ = static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
   std::memcpy(constants_, parts_.constants.data(), parts_.constants.size());
   const auto& steps = parts_.plan.steps();
-  is_small_ = steps.empty() || (steps.size() == 1 && !steps[0]->IsAsync() && steps[0]->cost_ns() <= kSmallNs);
+  is_small_ = parts_.plan.cost_ns() <= kSmallNs;
+  ends_at_once_ = is_small_ && (steps.empty() || (steps.size() == 1 && !steps[0]->IsAsync()));
 }
 
 PlanProgram::~PlanProgram() { std::free(constants_); }
@@ -83,7 +84,7 @@ Future PlanProgram::Start(RunContext context) const {
                                             " results but was started with ", context.parameters.size(),
                                             " and ", context.results.size()));
   }
-  if (is_small_ && parts_.temp_bytes <= kStackTempBytes) {
+  if (ends_at_once_ && parts_.temp_bytes <= kStackTempBytes) {
     alignas(64) char temp[kStackTempBytes];
     return RunInline(context, temp);
   }

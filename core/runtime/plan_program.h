@@ -50,6 +50,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   const ProgramParts parts_;
   char* constants_ = nullptr;  // aligned to 64 bytes
   bool is_small_ = false;
+  bool ends_at_once_ = false;  // is small, and one step that never waits
 };
 
 }  // namespace shoal

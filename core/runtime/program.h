@@ -44,8 +44,8 @@ class Program {
   // occur.
   virtual absl::Span<const int> result_donors() const = 0;
   virtual bool has_collectives() const = 0;
-  // True if a run is so short (a few microseconds) that handing it to a worker costs more than running it
-  // inline.
+  // True if a run is so short (a few microseconds, collectives among them if they are small) that handing it
+  // to a worker costs more than running it inline.
   virtual bool is_small() const = 0;
   virtual int64_t temp_bytes() const = 0;
   virtual int64_t code_bytes() const = 0;

@@ -62,6 +62,8 @@ class Step {
   // Does the work and returns a ready future, or starts it and returns one that is set later. Must not wait
   // for anything but pieces of its own work in the arena. All that it uses is valid until the future is set.
   virtual Future Start(RunState& run) const = 0;
+  // The same by a caller that has nothing else to do till then: may stay with the work for a while.
+  virtual Future StartIdle(RunState& run) const { return Start(run); }
   // True if Start only hands work over: such steps go first.
   virtual bool IsAsync() const { return false; }
   // Estimated nanoseconds of the caller's time; a step whose work is not known says a lot.

@@ -26,3 +26,13 @@ def test_jax_distributed():
 def test_two_hosts():
     with Hosts(2) as hosts:
         check(hosts.mpirun(2, 1, command("collectives.py")), 4)
+
+
+def test_same_bits_whoever_hosts_the_devices():
+    digests = []
+    for processes, devices in [(1, 8), (2, 4), (4, 2), (8, 1)]:
+        told = mpirun(processes, devices, command("same_bits.py"), SHOAL_DETERMINISTIC=1).all(processes)
+        digests.append({name: digest for part in told for name, digest in part.items()})
+    assert len(digests[0]) == 8 * 12
+    for other in digests[1:]:
+        assert not {name for name in digests[0] if other.get(name) != digests[0][name]}

@@ -145,7 +145,8 @@ class Job {
     for (const Bytes& bytes : in) inputs.push_back(bytes.data());
     for (Bytes& bytes : *out) outputs.push_back(bytes.data());
     return communicator(ProcessOf(partition))
-        .Start(op, {RunId(run), instance, PartitionId(partition), inputs, outputs});
+        .Start(op, {RunId(run), instance, PartitionId(partition), inputs, outputs,
+                    /*idle=*/(partition + run) % 2 == 0});
   }
 
  private:

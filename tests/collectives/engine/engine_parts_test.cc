@@ -1,9 +1,12 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "collectives/engine/assist.h"
+#include "collectives/engine/flight_recorder.h"
 #include "collectives/engine/wire_format.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/future.h"
@@ -68,6 +71,32 @@ TEST(WireFormatTest, CutAndCorruptBytesAreRefused) {
   longer.push_back(0);
   EXPECT_FALSE(Decode(longer, &announcement));
   EXPECT_LE(Encode(Announcement{{}, 0, 0, std::string(100000, 'x')}).size(), 1000u);
+}
+
+TEST(FlightRecorderTest, TellsWhatWasLast) {
+  Topology topology;
+  topology.self = ProcessId(0);
+  topology.processes.resize(3);
+  FlightRecorder recorder(topology);
+  const absl::Time start = absl::Now();
+  const auto announcement = [](int64_t run, int64_t number) {
+    return Announcement{{1, run, number, 0, 0}, 6, 7, absl::StrCat("all-reduce.", number)};
+  };
+  for (int64_t run = 0; run < 1000; ++run) {
+    recorder.Started(announcement(run, 0), start);
+    recorder.Ended(announcement(run, 0).key, absl::OkStatus(), start + absl::Seconds(1));
+  }
+  recorder.Started(announcement(1000, 1), start);
+  recorder.Heard(ProcessId(2), announcement(999, 0), start);
+  const absl::Time now = start + absl::Seconds(3);
+  EXPECT_EQ(recorder.LastHeard(ProcessId(2), now), "was last heard of 3s ago, at 'all-reduce.0' of run 999");
+  EXPECT_EQ(recorder.LastHeard(ProcessId(1), now), "has not been heard of in any collective");
+  const std::string text = recorder.ToString(now);
+  EXPECT_THAT(text,
+              testing::HasSubstr("run 999 collective 0 instance 0 group 0 'all-reduce.0' started 3s ago, "
+                                 "ended 2s ago: OK\nrun 1000 collective 1 instance 0 group 0 "
+                                 "'all-reduce.1' started 3s ago, under way\nprocess 1 ("));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("run 500 ")));
 }
 
 TEST(CollectiveKeyTest, EveryFieldCounts) {

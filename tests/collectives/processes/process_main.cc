@@ -93,8 +93,8 @@ class Process {
     for (int d = 0; d < devices_; ++d) {
       const void* inputs[] = {in[d].data()};
       void* outputs[] = {(*out)[d].data()};
-      futures.push_back(communicator_->Start(
-          op, {RunId(run), instance, PartitionId(rank_ * devices_ + d), inputs, outputs}));
+      futures.push_back(communicator_->Start(op, {RunId(run), instance, PartitionId(rank_ * devices_ + d),
+                                                  inputs, outputs, /*idle=*/d + 1 == devices_}));
     }
     return Join(futures).Await();
   }

@@ -40,12 +40,13 @@ class ProcessesTest : public testing::Test {
   }
 
   // Each process's output.
-  std::vector<Result> Start(const std::string& scenario, int processes, int devices, int timeout_s = 20) {
+  std::vector<Result> Start(const std::string& scenario, int processes, int devices, int timeout_s = 20,
+                            absl::string_view variables = "") {
     std::vector<FILE*> pipes;
     for (int rank = 0; rank < processes; ++rank) {
       const std::string command =
-          absl::StrCat("SHOAL_TIMEOUT_S=", timeout_s, " timeout 60 ", COLLECTIVES_PROCESS, " ", scenario, " ",
-                       folder_, " ", processes, " ", devices, " ", rank, " 2>&1");
+          absl::StrCat(variables, " SHOAL_TIMEOUT_S=", timeout_s, " timeout 60 ", COLLECTIVES_PROCESS, " ",
+                       scenario, " ", folder_, " ", processes, " ", devices, " ", rank, " 2>&1");
       pipes.push_back(popen(command.c_str(), "r"));
     }
     std::vector<Result> results;
@@ -104,6 +105,11 @@ TEST_F(ProcessesTest, AbsentProcessIsNamedAfterTheTimeout) {
     EXPECT_TRUE(result.Says("has not come to 'all-reduce.1 f32[1200]' of run 2")) << result.output;
     EXPECT_TRUE(result.Says("2s")) << result.output;
   }
+  for (int rank : {0, 2}) {
+    EXPECT_THAT(results[rank].output,
+                testing::ContainsRegex(
+                    "process 1 was last heard of 2\\..*s ago, at 'all-reduce.0 f32.1200.' of run 1"));
+  }
 }
 
 TEST_F(ProcessesTest, DisagreementNamesBothSidesEverywhere) {
@@ -129,6 +135,31 @@ TEST_F(ProcessesTest, AbortReachesEverybody) {
     EXPECT_TRUE(result.Says("again ok")) << result.output;
   }
 }
+
+#ifdef SHOAL_HAS_UCX
+constexpr absl::string_view kUcx = "SHOAL_SHM=0 SHOAL_TRANSPORT=ucx";
+
+TEST_F(ProcessesTest, UcxChecks) {
+  for (const auto [processes, devices] : {std::pair{2, 2}, {3, 1}}) {
+    for (const Result& result : Start("check", processes, devices, 20, kUcx)) {
+      EXPECT_EQ(result.status, 0) << result.output;
+    }
+    EXPECT_EQ(system(("rm " + folder_ + "/*").c_str()), 0);
+  }
+}
+
+TEST_F(ProcessesTest, RandomCollectivesOverUcxAreRight) {
+  for (const Result& result : Start("soak", 3, 1, 20, kUcx)) EXPECT_EQ(result.status, 0) << result.output;
+}
+
+TEST_F(ProcessesTest, KilledProcessIsNamedOverUcx) {
+  const std::vector<Result> results = Start("kill", 3, 1, 20, kUcx);
+  for (int rank : {0, 2}) {
+    EXPECT_TRUE(results[rank].Says("error UNAVAILABLE: process 1 (testhost, pid ")) << results[rank].output;
+    EXPECT_TRUE(results[rank].Says("all-reduce.1 f32[1200]")) << results[rank].output;
+  }
+}
+#endif
 
 TEST_F(ProcessesTest, MpiChecks) {
   if (!HasMpi()) GTEST_SKIP() << "no mpirun";

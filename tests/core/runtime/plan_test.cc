@@ -21,8 +21,11 @@ Slice At(int64_t offset, int64_t bytes = 8) { return {kTempBase, offset, bytes};
 class FakeStep : public Step {
  public:
   FakeStep(std::string name, std::vector<SliceUse> uses, bool is_async,
-           std::function<absl::Status(RunState&)> work)
-      : Step(std::move(name), std::move(uses)), is_async_(is_async), work_(std::move(work)) {}
+           std::function<absl::Status(RunState&)> work, double cost_ns)
+      : Step(std::move(name), std::move(uses)),
+        is_async_(is_async),
+        work_(std::move(work)),
+        cost_ns_(cost_ns) {}
   Future Start(RunState& run) const override {
     if (!is_async_) return work_(run);
     auto promise = std::make_shared<Promise>();
@@ -31,11 +34,12 @@ class FakeStep : public Step {
     return future;
   }
   bool IsAsync() const override { return is_async_; }
-  double cost_ns() const override { return 1e6; }
+  double cost_ns() const override { return cost_ns_; }
 
  private:
   const bool is_async_;
   const std::function<absl::Status(RunState&)> work_;
+  const double cost_ns_;
 };
 
 struct FakeRun {
@@ -46,8 +50,8 @@ struct FakeRun {
 };
 
 std::unique_ptr<Step> Make(std::string name, std::vector<SliceUse> uses, bool is_async,
-                           std::function<absl::Status(RunState&)> work) {
-  return std::make_unique<FakeStep>(std::move(name), std::move(uses), is_async, std::move(work));
+                           std::function<absl::Status(RunState&)> work, double cost_ns = 1e6) {
+  return std::make_unique<FakeStep>(std::move(name), std::move(uses), is_async, std::move(work), cost_ns);
 }
 
 TEST(PlanTest, OnlyOverlapWithAWriteOrders) {
@@ -76,12 +80,14 @@ TEST(PlanTest, RandomPlansSeeTheMemoryOfSequentialOnes) {
     for (int i = 0; i < 40; ++i) {
       const int out = random() % 12, a = random() % 12, b = random() % 12;
       expected[out] = expected[a] * 3 + expected[b] + i;
-      steps.push_back(Make(std::to_string(i), {{At(a * 8), false}, {At(b * 8), false}, {At(out * 8), true}},
-                           random() % 3 == 0, [=](RunState& run) {
-                             auto* slots = reinterpret_cast<uint64_t*>(run.bases()[kTempBase]);
-                             slots[out] = slots[a] * 3 + slots[b] + i;
-                             return absl::OkStatus();
-                           }));
+      steps.push_back(Make(
+          std::to_string(i), {{At(a * 8), false}, {At(b * 8), false}, {At(out * 8), true}}, random() % 3 == 0,
+          [=](RunState& run) {
+            auto* slots = reinterpret_cast<uint64_t*>(run.bases()[kTempBase]);
+            slots[out] = slots[a] * 3 + slots[b] + i;
+            return absl::OkStatus();
+          },
+          random() % 2 == 0 ? 1e6 : 100));
     }
     const Plan plan(std::move(steps));
     FakeRun run;
