@@ -1,13 +1,28 @@
 // EmitScatterKernel: the operands are copied (unless the outputs are the same memory), then update after
 // update is combined into them, in order, so that results are the same in every run. Lanes run over the
 // innermost dimension of the window, where no two updates meet.
+//
+// A big scatter is split by where updates go: a unit is a range of one indexed dimension of the operand, and
+// does the updates that fall into it, in their order. Each call looks at all indices, and lists those of its
+// range without a branch that a random index would mispredict.
 #include <algorithm>
 
 #include "core/base/status.h"
 #include "core/codegen/loop_nest.h"
+#include "core/jit/cpu.h"
 
 namespace shoal {
 namespace {
+
+constexpr double kWorthSplitNs = 100000;  // less work than this stays one unit
+constexpr int64_t kMaxParts = 64;         // ranges of the operand
+// Every call reads all indices, and narrow updates come with the cache lines of their neighbours, which
+// belong to other calls: 1 M rows of 16 floats took 10 ms of one core as one call, 15 as two, 18 as four, 21
+// as eight.
+constexpr int64_t kMaxCalls = 8, kMaxNarrowCalls = 2;
+constexpr int64_t kNarrowBytes = 256;
+constexpr int64_t kListed = 512;  // updates that are listed at a time
+constexpr int kListLanes = 16;
 
 bool Contains(absl::Span<const int64_t> list, int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -45,18 +60,103 @@ class ScatterEmitter {
     KernelPhase phase;
     phase.function = name_;
     phase.cost_ns = 1.5 * static_cast<double>(update_shape_.ElementCount()) / std::min(width_, 4);
+    if (phase.cost_ns > kWorthSplitNs) ChoosePartition();
+    phase.units = parts_;
+    int64_t window_bytes = ByteWidth(update_shape_.element_type());
+    for (int64_t d : window_dims_) window_bytes *= update_shape_.dim(d);
+    int64_t calls = window_bytes < kNarrowBytes ? kMaxNarrowCalls : kMaxCalls;
+    phase.grain = (parts_ + calls - 1) / calls;
     KernelFunctionEmitter f(ir_, name_, width_);
     f.BindLeaves(view_);
     f.lanes().input_scope = nullptr;
     std::vector<Index> at(update_shape_.rank());
     SHOAL_RETURN_IF_ERROR(EmitIf(f.lanes(), f.lanes().b.CreateICmpSLT(f.begin(), f.end()),
-                                 [&] { return OverScatterDims(f, at, 0); }));
+                                 [&] { return parts_ > 1 ? OverListed(f, at) : OverScatterDims(f, at, 0); }));
     f.Finish();
     kernel.phases.push_back(std::move(phase));
     return kernel;
   }
 
  private:
+  // Ranges of the longest dimension that an index alone decides: a window covers one position of it.
+  void ChoosePartition() {
+    int64_t longest = 0;
+    for (size_t k = 0; k < attributes_.scatter_dims_to_operand_dims.size(); ++k) {
+      int64_t d = attributes_.scatter_dims_to_operand_dims[k];
+      if (!Contains(attributes_.inserted_window_dims, d) || operand_shape_.dim(d) <= longest) continue;
+      longest = operand_shape_.dim(d);
+      partition_component_ = k;
+    }
+    part_ = std::max<int64_t>(1, (longest + kMaxParts - 1) / kMaxParts);
+    parts_ = std::max<int64_t>(1, (longest + part_ - 1) / part_);
+  }
+
+  // All updates that go into parts [begin, end).
+  absl::Status OverListed(KernelFunctionEmitter& f, std::vector<Index>& at) {
+    LaneBuilder& lanes = f.lanes();
+    auto& b = lanes.b;
+    IndexBuilder& index = f.elements().index();
+    int64_t extent = operand_shape_.dim(attributes_.scatter_dims_to_operand_dims[partition_component_]);
+    llvm::Value* low = b.CreateMul(f.begin(), lanes.I64(part_));
+    llvm::Value* high =
+        lanes.Intrinsic(llvm::Intrinsic::smin, b.CreateMul(f.end(), lanes.I64(part_)), lanes.I64(extent));
+    llvm::Value* span = b.CreateSub(high, low);
+    llvm::Value* list = b.CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), kListed + kListLanes));
+    int64_t updates = 1;
+    for (int64_t d : scatter_dims_) updates *= update_shape_.dim(d);
+    auto place = [&](Index rest) {
+      for (size_t k = scatter_dims_.size(); k-- > 0;) {
+        int64_t d = scatter_dims_[k];
+        at[d] = k == 0 ? rest : index.Rem(rest, update_shape_.dim(d));
+        rest = index.Div(rest, update_shape_.dim(d));
+      }
+    };
+    int lanes_of_list = ThisCpu().vector_bytes == 64 ? kListLanes : 1;
+    auto slot = [&](llvm::Value* i) { return b.CreateGEP(b.getInt32Ty(), list, i); };
+    return EmitLoop(
+        lanes, lanes.I64(0), lanes.I64(updates), kListed, [&](llvm::Value* first) -> absl::Status {
+          ElementEmitter::Scope scope(f.elements());
+          llvm::Value* end = lanes.Intrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, lanes.I64(kListed)),
+                                             lanes.I64(updates));
+          auto note = [&](llvm::Value* update, const Carried& count) -> absl::StatusOr<Carried> {
+            ElementEmitter::Scope inner_scope(f.elements());
+            Index here = {update, lanes.width() == 1 ? 0 : 1, nullptr, lanes.width()};
+            place(here);
+            llvm::Value* all = index.Value(here);
+            llvm::Value* exists = lanes.Compare(llvm::CmpInst::ICMP_SLT, all, end);
+            SHOAL_ASSIGN_OR_RETURN(llvm::Value * value, IndexValue(f, at, partition_component_, exists));
+            llvm::Value* from_low = lanes.Binary(llvm::Instruction::Sub, value, low);
+            llvm::Value* mine = lanes.AndMask(exists, lanes.Compare(llvm::CmpInst::ICMP_ULT, from_low, span));
+            llvm::Value* noted = lanes.Binary(llvm::Instruction::Sub, all, first);
+            noted = b.CreateTrunc(noted, lanes.LikeLanes(noted, b.getInt32Ty()));
+            return Carried{b.CreateAdd(count[0], AppendWhere(lanes, noted, mine, slot(count[0])))};
+          };
+          lanes.set_width(lanes_of_list);
+          absl::StatusOr<Carried> count =
+              EmitLoopCarrying(lanes, first, end, lanes_of_list, {lanes.I64(0)}, note);
+          lanes.set_width(width_);
+          SHOAL_RETURN_IF_ERROR(count.status());
+          return EmitLoop(lanes, lanes.I64(0), (*count)[0], 1, [&](llvm::Value* i) {
+            llvm::Value* noted = b.CreateZExt(b.CreateLoad(b.getInt32Ty(), slot(i)), lanes.i64());
+            place(index.Uniform(b.CreateAdd(first, noted)));
+            return EmitWindow(f, at);
+          });
+        });
+  }
+
+  // Stores the lanes of `value` where `mask` holds, close together; says how many.
+  static llvm::Value* AppendWhere(LaneBuilder& lanes, llvm::Value* value, llvm::Value* mask,
+                                  llvm::Value* pointer) {
+    auto& b = lanes.b;
+    if (lanes.width() == 1) {
+      b.CreateStore(value, pointer);
+      return b.CreateZExt(mask, lanes.i64());
+    }
+    b.CreateIntrinsic(llvm::Intrinsic::masked_compressstore, {value->getType()}, {value, pointer, mask});
+    llvm::Value* bits = b.CreateBitCast(mask, b.getIntNTy(static_cast<unsigned>(lanes.width())));
+    return b.CreateZExt(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits), lanes.i64());
+  }
+
   absl::Status OverScatterDims(KernelFunctionEmitter& f, std::vector<Index>& at, size_t k) {
     if (k == scatter_dims_.size()) return EmitWindow(f, at);
     LaneBuilder& lanes = f.lanes();
@@ -67,13 +167,29 @@ class ScatterEmitter {
     });
   }
 
+  // Component `k` of the index vector at these scatter positions, as an i64.
+  absl::StatusOr<llvm::Value*> IndexValue(KernelFunctionEmitter& f, const std::vector<Index>& at, size_t k,
+                                          llvm::Value* mask = nullptr) {
+    ElementEmitter& e = f.elements();
+    const Instruction& indices = *op_.operand(inputs_);
+    std::vector<Index> where;
+    size_t next = 0;
+    for (int64_t i = 0; i < indices.shape().rank(); ++i) {
+      bool component = i == attributes_.index_vector_dim;
+      where.push_back(component ? e.index().Constant(static_cast<int64_t>(k)) : at[scatter_dims_[next++]]);
+    }
+    SHOAL_ASSIGN_OR_RETURN(Element raw,
+                           e.EmitMasked(indices, e.index().FromDimensions(where, indices.shape()), mask));
+    llvm::Type* wide = f.lanes().LikeLanes(raw.re, f.lanes().i64());
+    return e.b().CreateIntCast(raw.re, wide, IsSigned(indices.shape().element_type()));
+  }
+
   // The whole window of one index vector, if it lies inside.
   absl::Status EmitWindow(KernelFunctionEmitter& f, std::vector<Index>& at) {
     ElementEmitter& e = f.elements();
     ElementEmitter::Scope scope(e);
     IndexBuilder& index = e.index();
     LaneBuilder& lanes = f.lanes();
-    const Instruction& indices = *op_.operand(inputs_);
     std::vector<Index> start(operand_shape_.rank(), index.Constant(0));
     for (size_t k = 0; k < attributes_.input_batching_dims.size(); ++k) {
       int64_t in_indices = attributes_.scatter_indices_batching_dims[k];
@@ -83,14 +199,7 @@ class ScatterEmitter {
     llvm::Value* inside = nullptr;
     for (size_t k = 0; k < attributes_.scatter_dims_to_operand_dims.size(); ++k) {
       int64_t d = attributes_.scatter_dims_to_operand_dims[k];
-      std::vector<Index> where;
-      size_t next = 0;
-      for (int64_t i = 0; i < indices.shape().rank(); ++i) {
-        bool component = i == attributes_.index_vector_dim;
-        where.push_back(component ? index.Constant(static_cast<int64_t>(k)) : at[scatter_dims_[next++]]);
-      }
-      SHOAL_ASSIGN_OR_RETURN(Element raw, e.Emit(indices, index.FromDimensions(where, indices.shape())));
-      llvm::Value* value = e.b().CreateIntCast(raw.re, lanes.i64(), IsSigned(indices.shape().element_type()));
+      SHOAL_ASSIGN_OR_RETURN(llvm::Value * value, IndexValue(f, at, k));
       auto it = std::find(operand_window_dims_.begin(), operand_window_dims_.end(), d);
       int64_t window = it == operand_window_dims_.end()
                            ? 1
@@ -166,6 +275,8 @@ class ScatterEmitter {
   std::vector<int64_t> window_dims_, scatter_dims_;  // of the updates
   std::vector<int64_t> operand_window_dims_;         // of the operand, in the order of window_dims_
   int width_ = 1;
+  size_t partition_component_ = 0;  // of the index vector
+  int64_t part_ = 1, parts_ = 1;    // positions in a range, and how many ranges
 };
 
 }  // namespace

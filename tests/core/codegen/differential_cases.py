@@ -332,6 +332,11 @@ def scatters():
     yield Case("scatter_1d", lambda t, i, u: t.at[i].add(u), (floats(r, 99, F32), r.integers(0, 99, 333), floats(r, 333, F32)), 1e-5, 1e-5, fuses=False)
     yield Case("scatter_2d", lambda t, i, j, u: t.at[i, j].add(u), (table, r.integers(0, 41, 29), r.integers(0, 17, 29), floats(r, 29, F32)), 1e-5, 1e-5, fuses=False)
     yield Case("scatter_columns", lambda t, i, u: t.at[:, i].add(u), (table, r.integers(0, 17, 7), floats(r, (41, 7), F32)), 1e-5, 1e-5, fuses=False)
+    # Big enough to be split by rows; indices out of range are dropped.
+    big = (floats(r, (301, 5), F32), r.integers(-3, 310, 90001), floats(r, (90001, 5), F32, 0.1))
+    yield Case("scatter_parallel", lambda t, i, u: t.at[i].add(u, mode="drop"), big, 1e-5, 1e-3, fuses=False)
+    pairs = (np.zeros((3, 1000), np.int32), r.integers(0, 3, (400, 500)), r.integers(0, 1000, (400, 500)), integers(r, (400, 500), np.int32))
+    yield Case("scatter_parallel_2d", lambda t, i, j, u: t.at[i, j].add(u), pairs, fuses=False)
     yield Case("scatter_bf16", lambda t, i, u: t.at[i].add(u), (table.astype(BF16), ids % 41, updates.astype(BF16)), 3e-2, 0.2, fuses=False)
     yield Case("scatter_c64", lambda t, i, u: t.at[i].add(u), (any_array(r, 31, np.complex64), r.integers(0, 31, 77), any_array(r, 77, np.complex64)), 1e-5, 1e-5, fuses=False)
     yield Case("histogram", lambda i: jnp.zeros(16, np.int32).at[i].add(1), (r.integers(0, 16, 1001),), fuses=False)
