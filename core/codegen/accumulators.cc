@@ -7,12 +7,18 @@ namespace shoal {
 
 using Values = Accumulators::Values;
 
-Accumulators::Accumulators(absl::Span<const Instruction* const> heroes) {
+static ElementType PartialType(ElementType type, std::optional<Opcode> monoid, bool wide_sums) {
+  if (wide_sums && type == ElementType::kF32 && monoid == Opcode::kAdd) return ElementType::kF64;
+  return IsNarrowFloat(type) ? ElementType::kF32 : type;
+}
+
+Accumulators::Accumulators(absl::Span<const Instruction* const> heroes, bool wide_sums) {
   for (const Instruction* hero : heroes) {
     for (int64_t k = 0; k < hero->operand_count() / 2; ++k) {
       std::optional<Opcode> monoid;
       if (hero->operand_count() == 2) monoid = MonoidOf(*hero->called(0));
-      list_.push_back({hero, k, hero->operand(k)->shape().element_type(), monoid});
+      const ElementType type = hero->operand(k)->shape().element_type();
+      list_.push_back({hero, k, type, monoid, PartialType(type, monoid, wide_sums)});
     }
   }
 }
@@ -22,7 +28,7 @@ absl::StatusOr<Values> Accumulators::Identity(ElementEmitter& e) const {
   for (const Accumulator& a : list_) {
     Element value;
     if (a.monoid.has_value()) {
-      value = IdentityOf(e.lanes(), *a.monoid, a.type);
+      value = IdentityOf(e.lanes(), *a.monoid, a.partial);
     } else {
       SHOAL_ASSIGN_OR_RETURN(value, e.Emit(*a.hero->operand(a.hero->operand_count() / 2 + a.result), {}));
     }
@@ -37,7 +43,8 @@ absl::StatusOr<Values> Accumulators::Combine(ElementEmitter& e, absl::Span<const
   for (size_t i = 0; i < list_.size();) {
     const Accumulator& a = list_[i];
     if (a.monoid.has_value()) {
-      SHOAL_ASSIGN_OR_RETURN(Element r, CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, x[i], y[i]));
+      SHOAL_ASSIGN_OR_RETURN(Element r,
+                             CombineMonoid(e, *a.hero->called(0), *a.monoid, a.partial, x[i], y[i]));
       results.push_back(e.lanes().Splat(r));
       ++i;
       continue;
@@ -54,9 +61,10 @@ absl::StatusOr<Values> Accumulators::Combine(ElementEmitter& e, absl::Span<const
 
 absl::StatusOr<Values> Accumulators::Operands(ElementEmitter& e, const Digits& at, llvm::Value* mask) const {
   Values x;
-  for (const Accumulator& a : list_) {
+  for (size_t i = 0; i < list_.size(); ++i) {
+    const Accumulator& a = list_[i];
     SHOAL_ASSIGN_OR_RETURN(Element value, e.EmitMasked(*a.hero->operand(a.result), at, mask));
-    x.push_back(e.lanes().Splat(value));
+    x.push_back(Widened(e, i, e.lanes().Splat(value)));
   }
   return x;
 }
@@ -88,13 +96,22 @@ absl::StatusOr<Values> Accumulators::AcrossLanes(ElementEmitter& e, Values value
   return values;
 }
 
+Element Accumulators::Widened(ElementEmitter& e, size_t i, Element number) const {
+  if (list_[i].type != ElementType::kF32 || list_[i].partial != ElementType::kF64) return number;
+  return {e.b().CreateFPExt(number.re, e.lanes().LikeLanes(number.re, e.b().getDoubleTy()))};
+}
+
 absl::StatusOr<Values> Accumulators::Results(ElementEmitter& e, Values values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const Accumulator& a = list_[i];
     if (a.monoid.has_value()) {
       SHOAL_ASSIGN_OR_RETURN(Element initial, e.Emit(*a.hero->operand(1), {}));
+      initial = Widened(e, i, initial);
       SHOAL_ASSIGN_OR_RETURN(values[i],
-                             CombineMonoid(e, *a.hero->called(0), *a.monoid, a.type, initial, values[i]));
+                             CombineMonoid(e, *a.hero->called(0), *a.monoid, a.partial, initial, values[i]));
+    }
+    if (a.type == ElementType::kF32 && a.partial == ElementType::kF64) {
+      values[i].re = e.b().CreateFPTrunc(values[i].re, e.lanes().LikeLanes(values[i].re, e.b().getFloatTy()));
     }
     values[i] = e.lanes().RoundTo(a.type, values[i]);
   }

@@ -21,14 +21,15 @@ struct Accumulator {
   int64_t result = 0;
   ElementType type = ElementType::kF32;
   std::optional<Opcode> monoid;
+  ElementType partial = ElementType::kF32;  // of the running value, in registers and in scratch
 };
-
-// Between the parts of a reduction, narrow floats are kept as f32.
-inline ElementType PartialType(ElementType type) { return IsNarrowFloat(type) ? ElementType::kF32 : type; }
 
 class Accumulators {
  public:
-  explicit Accumulators(absl::Span<const Instruction* const> heroes);
+  // Narrow floats run as f32. Sums of f32 run as f64 if `wide_sums`: a mean of equal numbers is then that
+  // number, and 10^8 of them sum to their last bit. Sums of 16 M are bound by memory and lose nothing
+  //.
+  Accumulators(absl::Span<const Instruction* const> heroes, bool wide_sums);
 
   size_t size() const { return list_.size(); }
   const Accumulator& operator[](size_t i) const { return list_[i]; }
@@ -47,6 +48,8 @@ class Accumulators {
                               absl::Span<const Element> current) const;
   // All lanes combined into one number.
   absl::StatusOr<Values> AcrossLanes(ElementEmitter& e, Values values) const;
+  // A number of accumulator i's type as its running value.
+  Element Widened(ElementEmitter& e, size_t i, Element number) const;
   // With the initial value, if it is not in yet, and rounded to the result's type.
   absl::StatusOr<Values> Results(ElementEmitter& e, Values values) const;
 

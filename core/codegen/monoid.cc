@@ -66,8 +66,9 @@ Element IdentityOf(LaneBuilder& lanes, Opcode monoid, ElementType type) {
 
 absl::StatusOr<Element> CombineMonoid(ElementEmitter& e, const Computation& region, Opcode monoid,
                                       ElementType type, Element x, Element y) {
-  if (IsNarrowFloat(type) && monoid == Opcode::kAdd) return Element{e.lanes().FAdd(x.re, y.re)};
-  if (IsNarrowFloat(type) && monoid == Opcode::kMultiply) return Element{e.lanes().FMul(x.re, y.re)};
+  // Not the region's own: that rounds narrow floats, and has no f64 where sums of f32 run so.
+  if (IsFloat(type) && monoid == Opcode::kAdd) return Element{e.lanes().FAdd(x.re, y.re)};
+  if (IsFloat(type) && monoid == Opcode::kMultiply) return Element{e.lanes().FMul(x.re, y.re)};
   SHOAL_ASSIGN_OR_RETURN(std::vector<Element> results, e.EmitRegion(region, {x, y}));
   return results[0];
 }

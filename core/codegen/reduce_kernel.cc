@@ -32,7 +32,7 @@ class ReduceEmitter {
         name_(name),
         ir_(ir),
         heroes_(HeroReduces(view)),
-        accumulators_(heroes_),
+        accumulators_(heroes_, /*wide_sums=*/true),
         space_(ChooseReduceLoops(view, heroes_)) {
     Plan();
   }
@@ -68,7 +68,7 @@ class ReduceEmitter {
     int64_t offset = 0;
     for (const Accumulator& a : accumulators_) {
       scratch_offsets_.push_back(offset);
-      offset += (chunks_ * outputs_ * ByteWidth(PartialType(a.type)) + 63) / 64 * 64;
+      offset += (chunks_ * outputs_ * ByteWidth(a.partial) + 63) / 64 * 64;
     }
     scratch_bytes_ = offset;
   }
@@ -76,7 +76,8 @@ class ReduceEmitter {
   int64_t ColumnVectors(int64_t columns) const {
     bool wide = ThisCpu().vector_bytes == 64 && accumulators_.size() == 1 &&
                 accumulators_[0].monoid.has_value() && columns >= 2 * kWideColumnVectors * width_;
-    return wide ? kWideColumnVectors : kColumnVectors;
+    if (!wide) return kColumnVectors;
+    return accumulators_[0].partial == accumulators_[0].type ? kWideColumnVectors : kWideColumnVectors / 2;
   }
 
   void ChooseChunks() {
@@ -339,8 +340,8 @@ class ReduceEmitter {
     Digits in_scratch = out;
     in_scratch.push_back({f.elements().index().Uniform(chunk), outputs_, chunks_});
     for (size_t i = 0; i < values.size(); ++i) {
-      StoreAt(f.lanes(), f.elements().index(), PartialType(accumulators_[i].type), values[i],
-              ScratchPointer(f, i), in_scratch, mask);
+      StoreAt(f.lanes(), f.elements().index(), accumulators_[i].partial, values[i], ScratchPointer(f, i),
+              in_scratch, mask);
     }
     return absl::OkStatus();
   }
@@ -394,7 +395,7 @@ class ReduceEmitter {
         std::vector<Element> x;
         e.set_mask(mask);
         for (size_t i = 0; i < accumulators_.size(); ++i) {
-          Shape partials = Shape::Array(PartialType(accumulators_[i].type), {chunks_, outputs_});
+          Shape partials = Shape::Array(accumulators_[i].partial, {chunks_, outputs_});
           x.push_back(
               e.lanes().Splat(e.Load(partials, ScratchPointer(f, i), in_scratch, /*is_input=*/false)));
         }

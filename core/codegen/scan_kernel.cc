@@ -26,7 +26,7 @@ using Values = Accumulators::Values;
 class ScanEmitter {
  public:
   ScanEmitter(const KernelView& view, const std::string& name, IrModule& ir, int64_t dimension)
-      : view_(view), name_(name), ir_(ir), op_(*view.root), accumulators_({view.root}) {
+      : view_(view), name_(name), ir_(ir), op_(*view.root), accumulators_({view.root}, /*wide_sums=*/false) {
     const Shape& shape = view.roots[0].shape;
     for (int64_t d = 0; d < shape.rank(); ++d) {
       (d < dimension ? outer_ : d == dimension ? length_ : inner_) *= shape.dim(d);
@@ -44,7 +44,7 @@ class ScanEmitter {
       int64_t offset = 0;
       for (const Accumulator& a : accumulators_) {
         scratch_offsets_.push_back(offset);
-        offset += (outer_ * chunks_ * inner_ * ByteWidth(PartialType(a.type)) + 63) / 64 * 64;
+        offset += (outer_ * chunks_ * inner_ * ByteWidth(a.partial) + 63) / 64 * 64;
       }
       kernel.scratch_bytes = offset;
       SHOAL_RETURN_IF_ERROR(EmitOverChunks(kernel, ".totals", /*only_totals=*/true));
@@ -96,7 +96,7 @@ class ScanEmitter {
     Values values;
     e.set_mask(mask);
     for (size_t k = 0; k < accumulators_.size(); ++k) {
-      Shape totals = Shape::Array(PartialType(accumulators_[k].type), {outer_, chunks_, inner_});
+      Shape totals = Shape::Array(accumulators_[k].partial, {outer_, chunks_, inner_});
       values.push_back(f.lanes().Splat(e.Load(totals, Scratch(f, k), at, /*is_input=*/false)));
     }
     e.set_mask(nullptr);
@@ -104,8 +104,7 @@ class ScanEmitter {
   }
   void StoreTotals(KernelFunctionEmitter& f, const Digits& at, llvm::Value* mask, const Values& values) {
     for (size_t k = 0; k < values.size(); ++k) {
-      StoreAt(f.lanes(), f.elements().index(), PartialType(accumulators_[k].type), values[k], Scratch(f, k),
-              at, mask);
+      StoreAt(f.lanes(), f.elements().index(), accumulators_[k].partial, values[k], Scratch(f, k), at, mask);
     }
   }
   void StoreResults(KernelFunctionEmitter& f, const Digits& at, llvm::Value* mask, const Values& values) {

@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/passes/combine_collectives.h"
+#include "core/passes/commute_reducers.h"
 #include "core/passes/cse.h"
 #include "core/passes/dce.h"
 #include "core/passes/fold.h"
@@ -14,6 +15,7 @@ namespace shoal {
 namespace {
 
 const Pass kInlineCalls = {"inline_calls", InlineCalls};
+const Pass kCommuteReducers = {"commute_reducers", CommuteReducers};
 const Pass kSimplify = {"simplify", Simplify};
 const Pass kFold = {"fold", Fold};
 const Pass kCse = {"cse", EliminateCommonSubexpressions};
@@ -32,7 +34,7 @@ absl::StatusOr<bool> Prepare(Module& module, const PassObserver& observer) {
 
 absl::StatusOr<bool> Optimize(Module& module, const PassObserver& observer) {
   // Calls first: the others see across them.
-  SHOAL_ASSIGN_OR_RETURN(bool inlined, RunPasses({kInlineCalls}, module, observer));
+  SHOAL_ASSIGN_OR_RETURN(bool inlined, RunPasses({kInlineCalls, kCommuteReducers}, module, observer));
   SHOAL_ASSIGN_OR_RETURN(bool simplified, RunToFixpoint({kSimplify, kFold, kCse, kSimplifyWhile, kDce},
                                                         module, kMaxRounds, observer));
   // Barriers keep apart what cse would merge; after it they are in the way of fusion.
@@ -43,7 +45,8 @@ absl::StatusOr<bool> Optimize(Module& module, const PassObserver& observer) {
 }
 
 std::vector<Pass> AllPasses() {
-  return {kCombineCollectives, kCse, kDce, kFold, kInlineCalls, kRemoveBarriers, kSimplify, kSimplifyWhile};
+  return {kCombineCollectives, kCommuteReducers, kCse,      kDce,          kFold,
+          kInlineCalls,        kRemoveBarriers,  kSimplify, kSimplifyWhile};
 }
 
 }  // namespace shoal

@@ -1,0 +1,55 @@
+"""Reductions where the order of combination, NaN and rounding show. The oracle is NumPy, in f64."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+NAN = np.nan
+SIZES = [5, 61, 77, 1021, 40009]
+TYPES = [np.float32, np.float64, np.float16, jnp.bfloat16]
+
+
+def nan_rows(n):
+    rng = np.random.default_rng(n)
+    ties = rng.integers(0, 3, n).astype(np.float64)
+    late = ties.copy()
+    late[-(n // 3) :] = NAN
+    scattered = ties.copy()
+    scattered[rng.integers(0, n, n // 4)] = NAN
+    return [ties, late, scattered, np.full(n, NAN), np.full(n, -np.inf), np.full(n, np.inf)]
+
+
+def check_argmax_takes_the_first_of_ties_and_of_nans():
+    for n in SIZES:
+        for row in nan_rows(n):
+            for dtype in TYPES:
+                x = row.astype(dtype)
+                assert int(jax.jit(jnp.argmax)(x)) == int(np.argmax(row)), (n, dtype, "argmax")
+                assert int(jax.jit(jnp.argmin)(x)) == int(np.argmin(row)), (n, dtype, "argmin")
+        m = np.stack(nan_rows(n), axis=1).astype(np.float32)  # along the major dimension: lanes over the others
+        np.testing.assert_array_equal(jax.jit(lambda t: jnp.argmax(t, axis=0))(m), np.argmax(m, axis=0))
+
+
+def check_variance_of_equal_numbers_is_zero():
+    # The sum itself is rounded to f32: beside powers of two the mean may be the neighbour of the number.
+    neighbour = 4096.0**2
+    for n, limit in ((4096, 0), (3, neighbour), (4095, neighbour), (100003, neighbour)):
+        for shape, axis in (((n,), None), ((n, 5), 0), ((3, n), 1)):
+            v = jax.jit(lambda t: t.var(axis=axis))(np.full(shape, 6.1e10, np.float32))
+            assert np.max(v) <= limit, (shape, np.max(v))
+
+
+def check_long_sums():
+    n = 100_000_000
+    total = float(jax.jit(lambda: jnp.full(n, 0.1, jnp.float32).sum())())
+    exact = n * float(np.float32(0.1))
+    assert abs(total - exact) <= 1e-6 * exact, total
+    x = np.random.default_rng(0).standard_normal((40009, 7)).astype(np.float32)
+    np.testing.assert_allclose(jax.jit(lambda t: t.sum(0))(x), x.sum(0, dtype=np.float64), rtol=1e-6, atol=1e-5)
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_enable_x64", True)
+    for name, check in list(globals().items()):
+        if name.startswith("check_"):
+            check()
