@@ -64,6 +64,7 @@ class Routine {
 
 struct KernelPhase {
   std::string function;                    // symbol in the builder's module; empty for a routine
+  KernelFunction address = nullptr;        // of that symbol, once somebody has loaded the code
   std::shared_ptr<const Routine> routine;  // null for a native phase
   int64_t units = 1;                       // 0 is possible (no elements): nothing to call
   int64_t grain = 1;                       // units that are worth a task of their own; 1 <= grain

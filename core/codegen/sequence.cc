@@ -117,7 +117,7 @@ class SequenceEmitter {
       }
       if (phase.units == 0) continue;
       llvm::Function* callee = lanes_.ir().module->getFunction(phase.function);
-      if (callee == nullptr) {  // it is in another slice of the program
+      if (callee == nullptr) {  // it is in code that is loaded before this
         auto* type =
             llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), lanes_.i64(), lanes_.i64()}, false);
         callee = llvm::Function::Create(type, llvm::Function::ExternalLinkage, phase.function,

@@ -1,5 +1,5 @@
 // EmitSequence: many kernels, loops and branches in one native function, so that a whole while or scan body
-// runs without the executor. Emitted into the same module as its kernels.
+// runs without the executor. Kernels may be emitted into the same module or be loaded before.
 //
 // A sequence works on `bases`, a table of memory blocks that the caller has laid out; each kernel buffer is a
 // base plus a constant offset. Steps run in order on the calling thread; a phase whose cost passes
@@ -44,7 +44,7 @@ struct SequenceStep;
 using SequenceBlock = std::vector<SequenceStep>;
 
 struct KernelCall {
-  const Kernel* kernel = nullptr;  // of the same builder, or of another slice that is loaded before this one
+  const Kernel* kernel = nullptr;  // of the same builder, or loaded before this one
   std::vector<BufferRef> buffers;  // operands, outputs, scratch if any
 };
 struct CopyBytes {

@@ -20,12 +20,68 @@ constexpr double kCopyNsPerByte = 0.1;
 
 BufferRef RefOf(const Slice& slice) { return {slice.base, slice.offset}; }
 
+// The list of a native step, its control functions still numbers.
+struct CallList {
+  std::vector<BufferRef> table;
+  std::vector<NativeCall> calls;
+  std::vector<size_t> controls;  // of the calls that are control functions, in order
+
+  void Add(const KernelCall& call) {
+    const int32_t first = Append(call.buffers);
+    for (const KernelPhase& phase : call.kernel->phases) {
+      NativeCall& added = calls.emplace_back();
+      added.first = first;
+      added.kind = phase.routine != nullptr                         ? NativeCall::Kind::kRoutine
+                   : phase.units > 1 && phase.cost_ns > kParallelNs ? NativeCall::Kind::kParallelKernel
+                                                                    : NativeCall::Kind::kKernel;
+      added.kernel = phase.address;
+      added.routine = phase.routine.get();
+      added.count = phase.units;
+      added.grain = phase.grain;
+      if (phase.routine == nullptr && phase.units == 0) calls.pop_back();
+    }
+  }
+
+  void Add(const CopyBytes& copy) {
+    const bool same = copy.from.base == copy.to.base && copy.from.offset == copy.to.offset;
+    if (same || copy.bytes == 0) return;
+    NativeCall& added = calls.emplace_back();
+    added.kind = NativeCall::Kind::kCopy;
+    added.first = Append({copy.from, copy.to});
+    added.count = copy.bytes;
+  }
+
+  void AddControl(size_t number) {
+    calls.emplace_back().kind = NativeCall::Kind::kControl;
+    controls.push_back(number);
+  }
+
+  std::vector<NativeCall> Calls(ControlList loaded) const {
+    std::vector<NativeCall> complete = calls;
+    auto number = controls.begin();
+    for (NativeCall& call : complete) {
+      if (call.kind != NativeCall::Kind::kControl) continue;
+      const LoadedControl& control = *loaded[*number++];
+      call.control = control.function;
+      call.routines = control.routines.data();
+    }
+    return complete;
+  }
+
+ private:
+  int32_t Append(absl::Span<const BufferRef> buffers) {
+    const auto first = static_cast<int32_t>(table.size());
+    table.insert(table.end(), buffers.begin(), buffers.end());
+    return first;
+  }
+};
+
 }  // namespace
 
-absl::StatusOr<Plan> MakePlan(const PlanDraft& draft, const FunctionFinder& find) {
+absl::StatusOr<Plan> MakePlan(const PlanDraft& draft, ControlList controls) {
   std::vector<std::unique_ptr<Step>> steps;
   for (const StepMaker& make : draft) {
-    SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, make(find));
+    SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Step> step, make(controls));
     steps.push_back(std::move(step));
   }
   return Plan(std::move(steps));
@@ -48,9 +104,9 @@ absl::StatusOr<PlanDraft> Drafter::DraftPart(const Computation& computation,
   Open open;
   SHOAL_RETURN_IF_ERROR(AddAll(computation, open));
   // They may read anything; a step of their own if a collective is under way is not worth the trouble.
-  if (!copies_at_end.empty() && open.block_level != open.level) SHOAL_RETURN_IF_ERROR(Flush(open));
+  if (!copies_at_end.empty() && open.block_level != open.level) Flush(open);
   AppendCopies(copies_at_end, open.block);
-  SHOAL_RETURN_IF_ERROR(Flush(open));
+  Flush(open);
   return std::move(open.draft);
 }
 
@@ -85,7 +141,7 @@ absl::Status Drafter::Add(const Instruction* instruction, Open& open) {
   }
   const int level = LevelOf(instruction, open);
   if (level > open.block_level) {
-    SHOAL_RETURN_IF_ERROR(Flush(open));
+    Flush(open);
     open.block_level = level;
   }
   SetLevel(instruction, open.block_level, open);
@@ -107,39 +163,53 @@ void Drafter::SetLevel(const Instruction* instruction, int level, Open& open) co
   for (ValueId id : buffers_.liveness().ValuesOf(instruction)) open.levels.try_emplace(id, level);
 }
 
-absl::Status Drafter::Flush(Open& open) {
+size_t Drafter::WantControl(SequenceStep step) {
+  SequenceBlock steps;
+  steps.push_back(std::move(step));
+  std::string key = ControlKey(steps);
+  const auto [it, is_new] = control_by_key_.try_emplace(key, controls_.size());
+  if (is_new) controls_.push_back({std::move(key), std::move(steps)});
+  return it->second;
+}
+
+void Drafter::Flush(Open& open) {
   NativeBlock block = std::move(open.block);
   open.block = NativeBlock();
   open.block_level = 0;
-  if (block.steps.empty()) return absl::OkStatus();
-  const std::string name = absl::StrCat("sequence_", sequence_count_++);
-  std::vector<const Routine*> routines;
-  SHOAL_RETURN_IF_ERROR(EmitSequence(name, block.steps, builder_, routines));
+  if (block.steps.empty()) return;
+  CallList list;
+  for (SequenceStep& step : block.steps) {
+    if (const auto* call = std::get_if<KernelCall>(&step.step)) {
+      list.Add(*call);
+    } else if (const auto* copy = std::get_if<CopyBytes>(&step.step)) {
+      list.Add(*copy);
+    } else {
+      list.AddControl(WantControl(std::move(step)));
+    }
+  }
   open.draft.push_back(
-      [name, uses = std::move(block.uses), cost = block.cost_ns,
-       routines = std::move(routines)](const FunctionFinder& find) -> absl::StatusOr<std::unique_ptr<Step>> {
-        SHOAL_ASSIGN_OR_RETURN(SequenceFunction function, find(name));
-        return std::make_unique<NativeStep>(name, uses, function, routines, cost);
+      [name = absl::StrCat("native_", native_count_++), uses = std::move(block.uses), cost = block.cost_ns,
+       list = std::move(list)](ControlList controls) -> absl::StatusOr<std::unique_ptr<Step>> {
+        return std::make_unique<NativeStep>(name, uses, list.table, list.Calls(controls), cost);
       });
-  return absl::OkStatus();
 }
 
 absl::Status Drafter::AddCollective(const Instruction* instruction, Open& open) {
-  SHOAL_RETURN_IF_ERROR(Flush(open));
+  Flush(open);
   SHOAL_ASSIGN_OR_RETURN(CollectiveOp op, CollectiveOpOf(*instruction));
   op.number = collective_count_++;
   op.program_fingerprint = fingerprint_;
   SetLevel(instruction, ++open.level, open);
-  open.draft.push_back([op = std::move(op), inputs = buffers_.OperandSlices(instruction),
-                        outputs = buffers_.ResultSlices(instruction)](
-                           const FunctionFinder&) -> absl::StatusOr<std::unique_ptr<Step>> {
-    return std::make_unique<CollectiveStep>(op, inputs, outputs);
-  });
+  open.draft.push_back(
+      [op = std::move(op), inputs = buffers_.OperandSlices(instruction),
+       outputs = buffers_.ResultSlices(instruction)](ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
+        return std::make_unique<CollectiveStep>(op, inputs, outputs);
+      });
   return absl::OkStatus();
 }
 
 absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) {
-  SHOAL_RETURN_IF_ERROR(Flush(open));
+  Flush(open);
   const auto& attributes = instruction->attributes<CustomCallAttributes>();
   CustomCallSite site{attributes.target, attributes.backend_config, attributes.api_version,
                       attributes.has_side_effect};
@@ -152,33 +222,32 @@ absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) 
   SetLevel(instruction, ++open.level, open);
   // A maker runs once: the call moves into its step.
   auto kept = std::make_shared<std::unique_ptr<CustomCall>>(std::move(call));
-  open.draft.push_back([kept, site, name = instruction->name(),
-                        operands = buffers_.OperandSlices(instruction),
-                        results = buffers_.ResultSlices(instruction)](
-                           const FunctionFinder&) -> absl::StatusOr<std::unique_ptr<Step>> {
-    return std::make_unique<CustomCallStep>(name, std::move(*kept), site, operands, results);
-  });
+  open.draft.push_back(
+      [kept, site, name = instruction->name(), operands = buffers_.OperandSlices(instruction),
+       results = buffers_.ResultSlices(instruction)](ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
+        return std::make_unique<CustomCallStep>(name, std::move(*kept), site, operands, results);
+      });
   return absl::OkStatus();
 }
 
 absl::Status Drafter::AddLoopStep(const Instruction* loop, Open& open) {
   AppendCopies(buffers_.AtLoopEntry(loop), open.block);
-  SHOAL_RETURN_IF_ERROR(Flush(open));
+  Flush(open);
   SHOAL_ASSIGN_OR_RETURN(PlanDraft condition, DraftPart(*loop->called(0), {}));
   SHOAL_ASSIGN_OR_RETURN(PlanDraft body, DraftPart(*loop->called(1), buffers_.AtLoopBack(loop)));
   SetLevel(loop, ++open.level, open);
   open.draft.push_back([condition = std::move(condition), body = std::move(body), name = loop->name(),
                         predicate = buffers_.slice(loop->called(0)->root())](
-                           const FunctionFinder& find) -> absl::StatusOr<std::unique_ptr<Step>> {
-    SHOAL_ASSIGN_OR_RETURN(Plan condition_plan, MakePlan(condition, find));
-    SHOAL_ASSIGN_OR_RETURN(Plan body_plan, MakePlan(body, find));
+                           ControlList controls) -> absl::StatusOr<std::unique_ptr<Step>> {
+    SHOAL_ASSIGN_OR_RETURN(Plan condition_plan, MakePlan(condition, controls));
+    SHOAL_ASSIGN_OR_RETURN(Plan body_plan, MakePlan(body, controls));
     return std::make_unique<WhileStep>(name, std::move(condition_plan), predicate, std::move(body_plan));
   });
   return absl::OkStatus();
 }
 
 absl::Status Drafter::AddConditionalStep(const Instruction* conditional, Open& open) {
-  SHOAL_RETURN_IF_ERROR(Flush(open));
+  Flush(open);
   std::vector<PlanDraft> branches;
   for (size_t i = 0; i < conditional->called().size(); ++i) {
     SHOAL_ASSIGN_OR_RETURN(PlanDraft branch,
@@ -190,10 +259,10 @@ absl::Status Drafter::AddConditionalStep(const Instruction* conditional, Open& o
   const bool is_pred = conditional->operand(0)->shape().element_type() == ElementType::kPred;
   open.draft.push_back([branches = std::move(branches), name = conditional->name(), is_pred,
                         selector = buffers_.slice(conditional->operand(0))](
-                           const FunctionFinder& find) -> absl::StatusOr<std::unique_ptr<Step>> {
+                           ControlList controls) -> absl::StatusOr<std::unique_ptr<Step>> {
     std::vector<Plan> plans;
     for (const PlanDraft& branch : branches) {
-      SHOAL_ASSIGN_OR_RETURN(Plan plan, MakePlan(branch, find));
+      SHOAL_ASSIGN_OR_RETURN(Plan plan, MakePlan(branch, controls));
       plans.push_back(std::move(plan));
     }
     return std::make_unique<ConditionalStep>(name, selector, is_pred, std::move(plans));

@@ -1,5 +1,5 @@
-// Draft: a plan before its native code is compiled. Steps exist only once their functions do, so the draft
-// keeps a maker for each.
+// Draft: a plan before the code of its loops and branches is compiled. Steps exist only once their functions
+// do, so the draft keeps a maker for each.
 #pragma once
 
 #include <functional>
@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/codegen/module_builder.h"
 #include "core/codegen/sequence.h"
+#include "core/lower/kernel_cache.h"
 #include "core/lower/kernels.h"
 #include "core/memory/assignment.h"
 #include "core/runtime/plan.h"
 
 namespace shoal {
 
-// Finds the native function of that name in the loaded code.
-using FunctionFinder = std::function<absl::StatusOr<SequenceFunction>(const std::string&)>;
-using StepMaker = std::function<absl::StatusOr<std::unique_ptr<Step>>(const FunctionFinder&)>;
+// Code of a draft's loops and branches, in the order of its control requests.
+using ControlList = absl::Span<const ControlHandle>;
+using StepMaker = std::function<absl::StatusOr<std::unique_ptr<Step>>(ControlList)>;
 using PlanDraft = std::vector<StepMaker>;
 
-absl::StatusOr<Plan> MakePlan(const PlanDraft& draft, const FunctionFinder& find);
+absl::StatusOr<Plan> MakePlan(const PlanDraft& draft, ControlList controls);
 
 // A straight run of native work that grows.
 struct NativeBlock {
@@ -30,14 +30,15 @@ struct NativeBlock {
   double cost_ns = 0;
 };
 
-// Drafts the plans of a module's computations, emitting the native sequences into `builder` on the way.
+// Drafts the plans of a module's computations.
 class Drafter {
  public:
-  Drafter(const KernelTable& kernels, const BufferAssignment& buffers, uint64_t fingerprint,
-          ModuleBuilder& builder)
-      : kernels_(kernels), buffers_(buffers), fingerprint_(fingerprint), builder_(builder) {}
+  Drafter(const KernelTable& kernels, const BufferAssignment& buffers, uint64_t fingerprint)
+      : kernels_(kernels), buffers_(buffers), fingerprint_(fingerprint) {}
 
   absl::StatusOr<PlanDraft> DraftEntry(const Computation& entry);
+  // The loops and branches that the draft wants as native functions; different ones.
+  absl::Span<const ControlRequest> controls() const { return controls_; }
   int64_t collective_count() const { return collective_count_; }
 
  private:
@@ -50,7 +51,8 @@ class Drafter {
   absl::Status AddConditionalStep(const Instruction* conditional, Open& open);
   absl::StatusOr<PlanDraft> DraftPart(const Computation& computation,
                                       const std::vector<SliceCopy>& copies_at_end);
-  absl::Status Flush(Open& open);
+  void Flush(Open& open);
+  size_t WantControl(SequenceStep step);
   int LevelOf(const Instruction* instruction, const Open& open) const;
   void SetLevel(const Instruction* instruction, int level, Open& open) const;
 
@@ -67,9 +69,10 @@ class Drafter {
   const KernelTable& kernels_;
   const BufferAssignment& buffers_;
   const uint64_t fingerprint_;
-  ModuleBuilder& builder_;
+  std::vector<ControlRequest> controls_;
+  absl::flat_hash_map<std::string, size_t> control_by_key_;
   int64_t collective_count_ = 0;
-  int64_t sequence_count_ = 0;
+  int64_t native_count_ = 0;
 };
 
 }  // namespace shoal

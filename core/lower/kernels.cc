@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/attribute_text.h"
 #include "core/memory/liveness.h"
 
 namespace shoal {
@@ -22,8 +23,17 @@ void AppendComputation(const Computation& computation, std::string& key) {
 }
 
 void AppendOperation(const Instruction& instruction, std::string& key) {
-  absl::StrAppend(&key, OpcodeName(instruction.opcode()), " ", instruction.shape().ToString(), " ",
-                  absl::Hex(HashOf(instruction.attributes())));
+  absl::StrAppend(&key, OpcodeName(instruction.opcode()), " ", instruction.shape().ToString());
+  switch (instruction.opcode()) {
+    case Opcode::kParameter:
+      absl::StrAppend(&key, instruction.parameter_number());
+      break;
+    case Opcode::kConstant:
+      key.append(instruction.literal().data(), instruction.literal().size_bytes());
+      break;
+    default:
+      key += AttributesToText(instruction.opcode(), instruction.attributes());
+  }
   for (const Computation* callee : instruction.called()) {
     key.push_back('{');
     AppendComputation(*callee, key);
@@ -87,46 +97,31 @@ bool IsNative(const Computation& computation) {
   return true;
 }
 
-absl::Status KernelTable::EmitAll(const Computation& computation, ModuleBuilder& builder) {
+void KernelTable::Collect(const Computation& computation, std::vector<KernelRequest>& requests) {
   for (const Instruction* instruction : computation.instructions()) {
     const LoweringKind kind = LoweringKindOf(*instruction);
     if (kind == LoweringKind::kLoop || kind == LoweringKind::kConditional || kind == LoweringKind::kCall) {
-      for (const Computation* callee : instruction->called()) {
-        SHOAL_RETURN_IF_ERROR(EmitAll(*callee, builder));
-      }
+      for (const Computation* callee : instruction->called()) Collect(*callee, requests);
     }
     if (kind != LoweringKind::kKernel) continue;
-    const Kernel*& kernel = by_key_[KernelKey(*instruction)];
-    if (kernel == nullptr) {
-      SHOAL_ASSIGN_OR_RETURN(Kernel emitted,
-                             EmitKernel(*instruction, absl::StrCat("kernel_", kernels_.size()), builder));
-      kernels_.push_back(std::make_unique<Kernel>(std::move(emitted)));
-      kernel = kernels_.back().get();
-    }
-    by_instruction_[instruction] = kernel;
+    std::string key = KernelKey(*instruction);
+    const auto [it, is_new] = by_key_.try_emplace(key, static_cast<int>(requests.size()));
+    if (is_new) requests.push_back({std::move(key), instruction});
+    by_instruction_[instruction] = it->second;
   }
-  return absl::OkStatus();
 }
 
-absl::StatusOr<KernelTable> KernelTable::Emit(const Module& module, ModuleBuilder& builder) {
+absl::StatusOr<KernelTable> KernelTable::Make(const Module& module, KernelCache& cache) {
   KernelTable table;
-  SHOAL_RETURN_IF_ERROR(table.EmitAll(*module.entry(), builder));
+  std::vector<KernelRequest> requests;
+  table.Collect(*module.entry(), requests);
+  SHOAL_ASSIGN_OR_RETURN(table.kernels_, cache.Kernels(requests));
   return table;
 }
 
 const Kernel* KernelTable::Find(const Instruction* instruction) const {
   const auto it = by_instruction_.find(instruction);
-  return it == by_instruction_.end() ? nullptr : it->second;
-}
-
-std::vector<std::shared_ptr<const Routine>> KernelTable::Routines() const {
-  std::vector<std::shared_ptr<const Routine>> routines;
-  for (const auto& kernel : kernels_) {
-    for (const KernelPhase& phase : kernel->phases) {
-      if (phase.routine != nullptr) routines.push_back(phase.routine);
-    }
-  }
-  return routines;
+  return it == by_instruction_.end() ? nullptr : &kernels_[it->second]->kernel;
 }
 
 }  // namespace shoal

@@ -1,4 +1,4 @@
-// KernelTable: the native kernels of a scheduled module, each distinct one emitted once.
+// KernelTable: the native kernels of a scheduled module, each distinct one once.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "core/codegen/kernel.h"
-#include "core/codegen/module_builder.h"
 #include "core/hlo/instruction.h"
+#include "core/lower/kernel_cache.h"
 
 namespace shoal {
 
@@ -22,26 +22,25 @@ bool IsNative(const Computation& computation);
 
 class KernelTable {
  public:
-  // Emits a kernel for every instruction that needs one in every computation that control flow reaches from
+  // Gets a kernel for every instruction that needs one in every computation that control flow reaches from
   // the entry.
-  static absl::StatusOr<KernelTable> Emit(const Module& module, ModuleBuilder& builder);
+  static absl::StatusOr<KernelTable> Make(const Module& module, KernelCache& cache);
 
   // Null if the instruction has no kernel.
   const Kernel* Find(const Instruction* instruction) const;
-  // The library routines that the kernels use.
-  std::vector<std::shared_ptr<const Routine>> Routines() const;
-  int64_t size() const { return static_cast<int64_t>(kernels_.size()); }
+  // Each once.
+  absl::Span<const KernelHandle> kernels() const { return kernels_; }
 
  private:
-  absl::Status EmitAll(const Computation& computation, ModuleBuilder& builder);
+  void Collect(const Computation& computation, std::vector<KernelRequest>& requests);
 
-  std::vector<std::unique_ptr<Kernel>> kernels_;
-  absl::flat_hash_map<std::string, const Kernel*> by_key_;
-  absl::flat_hash_map<const Instruction*, const Kernel*> by_instruction_;
+  std::vector<KernelHandle> kernels_;
+  absl::flat_hash_map<std::string, int> by_key_;  // positions in kernels_
+  absl::flat_hash_map<const Instruction*, int> by_instruction_;
 };
 
-// A text that two instructions share exactly if one kernel does for both: operation, attributes, shapes and
-// the computations that they call, but no names.
+// A text that two instructions share exactly if one kernel does for both: operation, attributes, shapes,
+// constants and the computations that they call, but no names. The same in every process.
 std::string KernelKey(const Instruction& instruction);
 
 }  // namespace shoal

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
-#include "core/codegen/module_builder.h"
 #include "core/lower/draft.h"
 #include "core/lower/kernels.h"
 #include "core/memory/assignment.h"
@@ -87,14 +86,13 @@ std::vector<Shape> ParameterShapes(const Computation& entry) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, uint64_t fingerprint, Jit& jit,
-                                                         LowerTimes* times) {
+absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, uint64_t fingerprint,
+                                                         KernelCache& cache, LowerTimes* times) {
   LowerTimes unused;
   LowerTimes& spent = times == nullptr ? unused : *times;
   StopWatch watch;
-  ModuleBuilder builder(module.name());
-  SHOAL_ASSIGN_OR_RETURN(KernelTable kernels, KernelTable::Emit(module, builder));
-  watch.Lap(spent.emit);
+  SHOAL_ASSIGN_OR_RETURN(KernelTable kernels, KernelTable::Make(module, cache));
+  watch.Lap(spent.kernels);
 
   AssignmentOptions options;
   options.share = ShareOf;
@@ -103,35 +101,29 @@ absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, u
     return kernel == nullptr ? int64_t{0} : kernel->scratch_bytes;
   };
   SHOAL_ASSIGN_OR_RETURN(BufferAssignment buffers, BufferAssignment::Assign(module, options));
-  watch.Lap(spent.assign);
+  watch.Lap(spent.buffers);
 
-  Drafter drafter(kernels, buffers, fingerprint, builder);
+  Drafter drafter(kernels, buffers, fingerprint);
   SHOAL_ASSIGN_OR_RETURN(PlanDraft draft, drafter.DraftEntry(*module.entry()));
-  watch.Lap(spent.emit);
-  SHOAL_ASSIGN_OR_RETURN(std::string object, std::move(builder).Compile(jit));
-  watch.Lap(spent.compile);
+  watch.Lap(spent.plan);
+  auto code = std::make_shared<ProgramCode>();
+  SHOAL_ASSIGN_OR_RETURN(code->controls, cache.Controls(drafter.controls(), kernels.kernels()));
+  code->kernels.assign(kernels.kernels().begin(), kernels.kernels().end());
+  watch.Lap(spent.control);
 
   ProgramParts parts;
   parts.name = module.name();
-  parts.code_bytes = static_cast<int64_t>(object.size());
-  SHOAL_ASSIGN_OR_RETURN(std::shared_ptr<const NativeCode> code,
-                         jit.Load(std::move(object), RuntimeSymbols()));
-  const FunctionFinder find = [&](const std::string& name) -> absl::StatusOr<SequenceFunction> {
-    void* function = code->Find(name);
-    if (function == nullptr) return absl::InternalError(absl::StrCat("compiled code lacks ", name));
-    return reinterpret_cast<SequenceFunction>(function);
-  };
-  SHOAL_ASSIGN_OR_RETURN(parts.plan, MakePlan(draft, find));
+  SHOAL_ASSIGN_OR_RETURN(parts.plan, MakePlan(draft, code->controls));
   parts.parameter_shapes = ParameterShapes(*module.entry());
   parts.result_shapes = module.entry()->root()->shape().Leaves();
   parts.result_donors = buffers.result_donors();
   parts.collective_count = drafter.collective_count();
   parts.temp_bytes = buffers.temp_bytes();
   parts.constants = buffers.constants();
-  parts.code = code;
-  parts.routines = kernels.Routines();
+  parts.code_bytes = code->bytes();
+  parts.code = std::move(code);
   auto program = PlanProgram::Create(std::move(parts));
-  watch.Lap(spent.load);
+  watch.Lap(spent.plan);
   return program;
 }
 

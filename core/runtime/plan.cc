@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/tasks/arena.h"
 
 namespace shoal {
@@ -38,14 +40,47 @@ std::vector<SliceUse> Merged(absl::Span<const SliceUse> uses) {
   return merged;
 }
 
-bool Depends(absl::Span<const SliceUse> later, absl::Span<const SliceUse> earlier) {
-  for (const SliceUse& a : later) {
-    for (const SliceUse& b : earlier) {
-      if ((a.writes || b.writes) && a.slice.Overlaps(b.slice)) return true;
+// Who touched memory last, byte by byte: what a step has to wait for is read off it, in time that does not
+// grow with the number of steps before.
+class Accesses {
+ public:
+  // Adds the steps that `step` must come after; then counts its uses.
+  void Add(int step, absl::Span<const SliceUse> uses, std::vector<int>& before) {
+    for (const SliceUse& use : uses) {
+      Blocks& blocks = blocks_[use.slice.base];
+      const int64_t begin = use.slice.offset, end = begin + use.slice.bytes;
+      Cut(blocks, begin);
+      Cut(blocks, end);
+      for (auto it = blocks.lower_bound(begin); it != blocks.end() && it->first < end; ++it) {
+        Access& access = it->second;
+        if (use.writes) before.insert(before.end(), access.readers.begin(), access.readers.end());
+        if (access.writer >= 0) before.push_back(access.writer);
+        if (!use.writes) access.readers.push_back(step);
+      }
+      if (!use.writes) continue;
+      blocks.erase(blocks.lower_bound(begin), blocks.lower_bound(end));
+      blocks[begin].writer = step;
     }
+    before.erase(std::remove(before.begin(), before.end(), step), before.end());
+    std::sort(before.begin(), before.end());
+    before.erase(std::unique(before.begin(), before.end()), before.end());
   }
-  return false;
-}
+
+ private:
+  struct Access {
+    int writer = -1;
+    std::vector<int> readers;  // since then
+  };
+  using Blocks = std::map<int64_t, Access>;  // by where the block starts; it ends where the next one starts
+
+  static void Cut(Blocks& blocks, int64_t at) {
+    auto next = blocks.lower_bound(at);
+    if (next != blocks.end() && next->first == at) return;
+    blocks.emplace_hint(next, at, next == blocks.begin() ? Access{} : std::prev(next)->second);
+  }
+
+  absl::flat_hash_map<int32_t, Blocks> blocks_;
+};
 
 }  // namespace
 
@@ -147,28 +182,13 @@ Plan::Plan(std::vector<std::unique_ptr<Step>> steps) : steps_(std::move(steps)) 
   const int count = static_cast<int>(steps_.size());
   successors_.resize(count);
   waits_for_.assign(count, 0);
-  std::vector<std::vector<SliceUse>> uses;
+  Accesses accesses;
   for (int i = 0; i < count; ++i) {
-    uses.push_back(Merged(steps_[i]->uses()));
-    // Latest first; what an earlier step is known to come before through another one needs no edge of its
-    // own.
-    std::vector<bool> before(i, false);
-    for (int k = i - 1; k >= 0; --k) {
-      if (before[k] || !Depends(uses[i], uses[k])) continue;
-      successors_[k].push_back(i);
-      ++waits_for_[i];
-      std::vector<int> stack = {k};
-      while (!stack.empty()) {
-        const int top = stack.back();
-        stack.pop_back();
-        before[top] = true;
-        for (int p = top - 1; p >= 0; --p) {
-          const auto& after = successors_[p];
-          if (!before[p] && std::find(after.begin(), after.end(), top) != after.end()) stack.push_back(p);
-        }
-      }
-    }
-    if (waits_for_[i] == 0) roots_.push_back(i);
+    std::vector<int> before;
+    accesses.Add(i, Merged(steps_[i]->uses()), before);
+    for (int k : before) successors_[k].push_back(i);
+    waits_for_[i] = static_cast<int>(before.size());
+    if (before.empty()) roots_.push_back(i);
   }
 }
 

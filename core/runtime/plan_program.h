@@ -20,9 +20,8 @@ struct ProgramParts {
   int64_t collective_count = 0;
   int64_t temp_bytes = 0;
   std::string constants;
-  std::shared_ptr<const void> code;  // keeps native functions
+  std::shared_ptr<const void> code;  // keeps what native steps call
   int64_t code_bytes = 0;
-  std::vector<std::shared_ptr<const Routine>> routines;  // keeps what native steps call
 };
 
 class PlanProgram : public Program, public std::enable_shared_from_this<PlanProgram> {

@@ -29,11 +29,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The process's JIT; never destroyed, for programs may outlive everything.
-absl::StatusOr<Jit*> SharedJit() {
-  static auto* const jit = new absl::StatusOr<std::unique_ptr<Jit>>(Jit::Create());
-  if (!jit->ok()) return jit->status();
-  return (*jit)->get();
+// The process's native code; never destroyed, for programs may outlive everything.
+absl::StatusOr<KernelCache*> SharedKernels() {
+  static auto* const cache = new absl::StatusOr<KernelCache*>([]() -> absl::StatusOr<KernelCache*> {
+    SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Jit> jit, Jit::Create());
+    return new KernelCache(std::move(jit));
+  }());
+  return *cache;
 }
 
 // The same on every process, unlike absl's hashes: FNV-1a over the text.
@@ -108,7 +110,7 @@ std::vector<CompiledArray> Arrays(const std::vector<Shape>& global, absl::Span<c
 
 absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   const Clock::time_point start = Clock::now();
-  SHOAL_ASSIGN_OR_RETURN(Jit* const jit, SharedJit());
+  SHOAL_ASSIGN_OR_RETURN(KernelCache* const kernels, SharedKernels());
   SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, Read(request));
   module->config().num_replicas = request.options.num_replicas;
   module->config().num_partitions = request.options.num_partitions;
@@ -145,7 +147,7 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   SHOAL_RETURN_IF_ERROR(Schedule(*module).status());
   dump.Write("schedule", *module);
   LowerTimes times;
-  SHOAL_ASSIGN_OR_RETURN(auto program, Lower(*module, compiled.fingerprint, *jit, &times));
+  SHOAL_ASSIGN_OR_RETURN(auto program, Lower(*module, compiled.fingerprint, *kernels, &times));
 
   compiled.parameters = Arrays(global_parameters, program->parameter_shapes(), parameter_shardings,
                                module->config().parameter_memory_kinds);
@@ -157,8 +159,8 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   compiled.stats = {cost.flops, cost.transcendentals, cost.bytes_accessed};
   compiled.stats.compile_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   SHOAL_LOG_AT(1) << "compiled " << compiled.name << " in " << compiled.stats.compile_seconds * 1e3
-                  << " ms (emit " << times.emit * 1e3 << ", buffers " << times.assign * 1e3
-                  << ", native code " << times.compile * 1e3 << ", load " << times.load * 1e3 << ")";
+                  << " ms (kernels " << times.kernels * 1e3 << ", buffers " << times.buffers * 1e3
+                  << ", control " << times.control * 1e3 << ", plan " << times.plan * 1e3 << ")";
   return compiled;
 }
 

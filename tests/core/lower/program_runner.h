@@ -16,12 +16,13 @@
 
 namespace shoal {
 
-inline Jit& TestJit() {
-  static auto* const jit = new absl::StatusOr<std::unique_ptr<Jit>>(Jit::Create());
-  return *jit->value();
+inline KernelCache& TestKernels() {
+  static auto* const cache = new KernelCache(*Jit::Create());
+  return *cache;
 }
 
-inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& module, bool fuse = true) {
+inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& module, bool fuse = true,
+                                                                        KernelCache& cache = TestKernels()) {
   UnshareControl(module);
   if (fuse) {
     absl::StatusOr<bool> fused = Fuse(module, FusionModel{CanFuse, ElementCostNs});
@@ -29,14 +30,15 @@ inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& 
   }
   absl::StatusOr<bool> scheduled = Schedule(module);
   if (!scheduled.ok()) return scheduled.status();
-  return Lower(module, 0, TestJit());
+  return Lower(module, 0, cache);
 }
 
-inline std::shared_ptr<const PlanProgram> CompileText(absl::string_view text, bool fuse = true) {
+inline std::shared_ptr<const PlanProgram> CompileText(absl::string_view text, bool fuse = true,
+                                                      KernelCache& cache = TestKernels()) {
   absl::StatusOr<std::unique_ptr<Module>> module = ParseHloText(text);
   EXPECT_TRUE(module.ok()) << module.status();
   if (!module.ok()) return nullptr;
-  absl::StatusOr<std::shared_ptr<const PlanProgram>> program = CompileModule(**module, fuse);
+  absl::StatusOr<std::shared_ptr<const PlanProgram>> program = CompileModule(**module, fuse, cache);
   EXPECT_TRUE(program.ok()) << program.status();
   return program.ok() ? *program : nullptr;
 }
