@@ -356,57 +356,51 @@ llvm::Value* EmitReducePrecision(LaneBuilder& lanes, const Instruction& op, llvm
   return b.CreateSelect(b.CreateFCmpUNO(x, x), x, b.CreateBitCast(bits, x->getType()));
 }
 
-// Elements of the same width; JAX also asks for a trailing dimension when the widths differ (see
-// EmitElementwise).
-Element BitcastSameWidth(LaneBuilder& lanes, ElementType from, ElementType to, Element x) {
-  if (IsComplex(from)) return x;
+// The bits that an element means, in its memory's integer type.
+llvm::Value* BitsOf(LaneBuilder& lanes, ElementType type, Element x) {
   auto& b = lanes.b;
-  llvm::Value* raw = lanes.ToMemory(from, x.re);
-  int bits = 8 * ByteWidth(to);
-  raw = b.CreateBitCast(raw, lanes.LikeLanes(raw, b.getIntNTy(bits)));
-  if (to == ElementType::kF16)
-    return lanes.FromMemory(to, b.CreateBitCast(raw, lanes.LikeLanes(raw, b.getHalfTy())));
-  if (to == ElementType::kF32 || to == ElementType::kF64) {
-    return {b.CreateBitCast(raw, lanes.LikeLanes(raw, lanes.RegisterType(to)))};
+  llvm::Value* raw = lanes.ToMemory(type, x.re);
+  raw = b.CreateBitCast(raw, lanes.LikeLanes(raw, b.getIntNTy(8 * ByteWidth(type))));
+  return BitWidth(type) == 4 || BitWidth(type) == 2 ? b.CreateAnd(raw, (1 << BitWidth(type)) - 1) : raw;
+}
+
+// The element of bits in its memory's integer type.
+Element OfBits(LaneBuilder& lanes, ElementType type, llvm::Value* bits) {
+  auto& b = lanes.b;
+  if (type == ElementType::kF16)
+    return lanes.FromMemory(type, b.CreateBitCast(bits, lanes.LikeLanes(bits, b.getHalfTy())));
+  if (type == ElementType::kF32 || type == ElementType::kF64) {
+    return {b.CreateBitCast(bits, lanes.LikeLanes(bits, lanes.RegisterType(type)))};
   }
-  return lanes.FromMemory(to, raw);
+  return lanes.FromMemory(type, bits);
 }
 
 // From n narrow elements in a trailing dimension to one wide one, or the other way.
 absl::StatusOr<Element> EmitBitcastConvert(ElementEmitter& e, const Instruction& op, const Digits& at) {
   const Shape& from_shape = op.operand(0)->shape();
   ElementType from = from_shape.element_type(), to = op.shape().element_type();
-  int from_bits = 8 * ByteWidth(from), to_bits = 8 * ByteWidth(to);
+  auto width = [](ElementType type) { return type == ElementType::kPred ? 8 : BitWidth(type); };
+  int from_bits = width(from), to_bits = width(to);
   LaneBuilder& lanes = e.lanes();
   auto& b = e.b();
   if (from_bits == to_bits) {
     SHOAL_ASSIGN_OR_RETURN(Element x, e.Emit(*op.operand(0), at));
-    return BitcastSameWidth(lanes, from, to, x);
+    return IsComplex(from) ? x : OfBits(lanes, to, BitsOf(lanes, from, x));
   }
   if (IsComplex(from) || IsComplex(to)) return NoEmitter(op);
   int64_t ratio = std::max(from_bits, to_bits) / std::min(from_bits, to_bits);
-  auto as_int = [&](ElementType type, Element x) {
-    llvm::Value* raw = lanes.ToMemory(type, x.re);
-    return b.CreateBitCast(raw, lanes.LikeLanes(raw, b.getIntNTy(8 * ByteWidth(type))));
-  };
-  auto from_int = [&](llvm::Value* raw) -> Element {
-    if (to == ElementType::kF16)
-      return lanes.FromMemory(to, b.CreateBitCast(raw, lanes.LikeLanes(raw, b.getHalfTy())));
-    if (to == ElementType::kF32 || to == ElementType::kF64) {
-      return {b.CreateBitCast(raw, lanes.LikeLanes(raw, lanes.RegisterType(to)))};
-    }
-    return lanes.FromMemory(to, raw);
-  };
+  llvm::Type* to_integer = b.getIntNTy(8 * ByteWidth(to));
   if (from_bits > to_bits) {
     // at = (operand position, part)
     Digits outer = e.index().Range(at, ratio, std::max<int64_t>(ratio, op.shape().ElementCount()));
     Index part = e.index().Linear(e.index().Range(at, 1, ratio));
     SHOAL_ASSIGN_OR_RETURN(Element x, e.Emit(*op.operand(0), outer));
-    llvm::Value* raw = as_int(from, x);
+    llvm::Value* raw = BitsOf(lanes, from, x);
     llvm::Value* amount = e.index().Value(e.index().Mul(part, to_bits));
     lanes.Unify(raw, amount);
     llvm::Value* shifted = b.CreateLShr(raw, b.CreateIntCast(amount, raw->getType(), false));
-    return from_int(b.CreateTrunc(shifted, lanes.LikeLanes(raw, b.getIntNTy(to_bits))));
+    llvm::Value* bits = b.CreateTrunc(shifted, lanes.LikeLanes(raw, to_integer));
+    return OfBits(lanes, to, to_bits < 8 ? b.CreateAnd(bits, (1 << to_bits) - 1) : bits);
   }
   llvm::Value* sum = nullptr;
   for (int64_t k = 0; k < ratio; ++k) {
@@ -414,12 +408,12 @@ absl::StatusOr<Element> EmitBitcastConvert(ElementEmitter& e, const Instruction&
     for (Digit& digit : inner) digit.stride *= ratio;
     inner.push_back({e.index().Constant(k), 1, ratio});
     SHOAL_ASSIGN_OR_RETURN(Element x, e.Emit(*op.operand(0), inner));
-    llvm::Value* raw = as_int(from, x);
-    raw = b.CreateZExt(raw, lanes.LikeLanes(raw, b.getIntNTy(to_bits)));
+    llvm::Value* raw = BitsOf(lanes, from, x);
+    raw = b.CreateZExt(raw, lanes.LikeLanes(raw, to_integer));
     raw = b.CreateShl(raw, k * from_bits);
     sum = sum == nullptr ? raw : b.CreateOr(sum, raw);
   }
-  return from_int(sum);
+  return OfBits(lanes, to, sum);
 }
 
 absl::StatusOr<Element> EmitReal(LaneBuilder& lanes, const Instruction& op, ElementType type,

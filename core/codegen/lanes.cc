@@ -181,7 +181,8 @@ Element LaneBuilder::FromMemory(ElementType type, llvm::Value* raw) {
     auto decoded = InlineElementary(*this, absl::StrCat("decode_", ElementTypeName(type)), {bits});
     return {decoded.ok() ? *decoded : llvm::PoisonValue::get(LikeLanes(raw, b.getFloatTy()))};
   }
-  return {raw};
+  // Host arrays have anything above the bits that count: ml_dtypes zeros, whatever the sign.
+  return {WrapNarrow(type, raw)};
 }
 
 llvm::Value* LaneBuilder::ToMemory(ElementType type, llvm::Value* value) {
