@@ -6,9 +6,11 @@
 namespace shoal {
 namespace {
 
-// A collective of so little data costs its caller as much as a short kernel; of a larger one nothing is
-// known.
-constexpr int64_t kSmallBytes = 32 << 10;
+// A collective of so little data (read and written) takes less time than the ways to a worker and back, so a
+// program of little else runs where it is called: four processes on two busy cores, 1 MiB: all-gather 0.53 ms
+// instead of 0.77, reduce-scatter 0.77 instead of 1.23, all-reduce 1.17 instead of 1.38. Of a larger one
+// nothing is known.
+constexpr int64_t kSmallBytes = 2 << 20;
 constexpr double kSmallNs = 2000;
 
 std::vector<SliceUse> UsesOf(const std::vector<Slice>& inputs, const std::vector<Slice>& outputs) {

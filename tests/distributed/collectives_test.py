@@ -36,3 +36,9 @@ def test_same_bits_whoever_hosts_the_devices():
     assert len(digests[0]) == 8 * 12
     for other in digests[1:]:
         assert not {name for name in digests[0] if other.get(name) != digests[0][name]}
+
+
+def test_many_groups():
+    for told in mpirun(2, 3, command("many_groups.py")).all(2):
+        assert told["wrong"] == 0
+        assert told["longest"] < 5  # compilation included
