@@ -5,6 +5,7 @@
 #include "core/base/status.h"
 #include "core/codegen/kernel_view.h"
 #include "core/codegen/module_builder.h"
+#include "core/codegen/native_call.h"
 
 namespace shoal {
 namespace {
@@ -199,6 +200,11 @@ absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name
       return EmitDotKernel(view, name, builder);
     case Opcode::kConvolution:
       return EmitConvolutionKernel(view, name, ir);
+    case Opcode::kFft:
+      return EmitFftKernel(view, name, ir);
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return EmitLinalgKernel(view, name, ir);
     case Opcode::kScatter:
       return EmitScatterKernel(view, name, ir);
     case Opcode::kDynamicUpdateSlice:

@@ -5,6 +5,8 @@
 
 #include "core/codegen/module_builder.h"
 #include "core/codegen/sort_row.h"
+#include "core/kernels/fft_lines.h"
+#include "core/kernels/linalg.h"
 
 namespace shoal {
 namespace {
@@ -74,7 +76,10 @@ absl::Span<const RuntimeSymbol> RuntimeSymbols() {
       {"memcpy", reinterpret_cast<const void*>(&std::memcpy)},
       {"memset", reinterpret_cast<const void*>(&std::memset)},
       {"memmove", reinterpret_cast<const void*>(&std::memmove)},
+      {"shoal_cholesky", reinterpret_cast<const void*>(&shoal_cholesky)},
+      {"shoal_fft_pass", reinterpret_cast<const void*>(&shoal_fft_pass)},
       {"shoal_sort_row", reinterpret_cast<const void*>(&shoal_sort_row)},
+      {"shoal_triangular_solve", reinterpret_cast<const void*>(&shoal_triangular_solve)},
       {"shoal_power_s64", reinterpret_cast<const void*>(&PowerSigned)},
       {"shoal_power_u64", reinterpret_cast<const void*>(&PowerBySquaring)},
   };

@@ -5,8 +5,20 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/runtime/random_state.h"
 
 namespace shoal {
+namespace {
+
+// Uses its operands, so that they are computed (JAX's dce_sink).
+class Sink : public CustomCall {
+ public:
+  Future Start(const RunContext&, absl::Span<const void* const>, absl::Span<void* const>) const override {
+    return Future();
+  }
+};
+
+}  // namespace
 
 struct CustomCallRegistry::Impl {
   std::mutex mutex;
@@ -15,7 +27,12 @@ struct CustomCallRegistry::Impl {
 };
 
 CustomCallRegistry& CustomCallRegistry::Get() {
-  static auto* const registry = new CustomCallRegistry();
+  static auto* const registry = [] {
+    auto* made = new CustomCallRegistry();
+    made->Register(kRandomStateTarget, MakeRandomState);
+    made->Register("dce_sink", [](const CustomCallSite&) { return std::make_unique<Sink>(); });
+    return made;
+  }();
   return *registry;
 }
 

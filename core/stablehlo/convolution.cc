@@ -5,8 +5,7 @@
 
 namespace shoal {
 
-absl::Status ImportConvolution(OpImporter& c) {
-  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+absl::Status EmitConvolution(OpImporter& c, const IntVector* padding) {
   SHOAL_RETURN_IF_ERROR(c.ExpectArray(1));
   ConvolutionAttributes a;
   SHOAL_ASSIGN_OR_RETURN(a.input_batch, c.Int("input_batch_dimension"));
@@ -31,7 +30,20 @@ absl::Status ImportConvolution(OpImporter& c) {
   names.window_dilations = "rhs_dilation";
   names.reversal = "window_reversal";
   SHOAL_ASSIGN_OR_RETURN(a.window, WindowOf(c, sizes, names));
-  return c.Emit(Opcode::kConvolution, c.operands(), std::move(a));
+  if (padding != nullptr) {
+    if (padding->size() != 2 * sizes.size())
+      return c.Error(absl::StrCat(padding->size(), " numbers of padding"));
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      a.window[i].padding_low = (*padding)[2 * i];
+      a.window[i].padding_high = (*padding)[2 * i + 1];
+    }
+  }
+  return c.Emit(Opcode::kConvolution, c.operands().subspan(0, 2), std::move(a));
+}
+
+absl::Status ImportConvolution(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+  return EmitConvolution(c, nullptr);
 }
 
 }  // namespace shoal

@@ -4,6 +4,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/import_sharding.h"
 #include "core/stablehlo/importer.h"
@@ -170,6 +171,34 @@ absl::Status ImportTopKCall(OpImporter& c) {
                 TopKAttributes{k->integer, largest == nullptr || largest->integer != 0});
 }
 
+// JAX's approx_max_k: operands and as many initial values, and a comparator as a sort has it. Exact here:
+// sorted, and as much of the front as the result holds.
+absl::Status ImportApproxTopK(OpImporter& c) {
+  const size_t n = c.operands().size() / 2;
+  SHOAL_RETURN_IF_ERROR(c.Expect(2 * n, static_cast<int>(n)));
+  const MlirAttribute* config = c.Find("mhlo.backend_config");
+  const MlirAttribute* dimension = config == nullptr ? nullptr : config->Find("reduction_dim");
+  const MlirAttribute* called = c.Find("called_computations");
+  if (n == 0 || dimension == nullptr || called == nullptr || called->elements.size() != 1)
+    return c.Error("reduction_dim or the comparator is missing");
+  SHOAL_ASSIGN_OR_RETURN(Computation * comparator, c.importer().Function(called->elements[0]->text));
+  HloBuilder b(&c.computation());
+  Instruction* sorted =
+      b.Sort(c.operands().subspan(0, n), dimension->integer, /*is_stable=*/true, comparator);
+  SHOAL_RETURN_IF_ERROR(b.status());
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < n; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape(i));
+    Instruction* all = n == 1 ? sorted : b.GetTupleElement(sorted, static_cast<int64_t>(i));
+    if (!shape.IsArray() || shape.rank() != all->shape().rank()) return c.Error("a result of another rank");
+    const int64_t wanted = shape.dim(dimension->integer);
+    results.push_back(b.SliceInDim(all, dimension->integer, 0, wanted));
+    if (results.back()->shape() != shape) return c.Error(absl::StrCat("the result is ", shape.ToString()));
+  }
+  SHOAL_RETURN_IF_ERROR(b.status());
+  return n == 1 ? c.Alias(results[0]) : c.Finish(b.Tuple(results), /*is_tuple=*/true);
+}
+
 }  // namespace
 
 absl::Status ImportCustomCall(OpImporter& c) {
@@ -179,6 +208,7 @@ absl::Status ImportCustomCall(OpImporter& c) {
   // The round trip of sdy through GSPMD marks a result so; the sharding stands on @main's result as well.
   if (target == "xla.sdy.FuncResultSharding") return c.Alias(c.operand(0));
   if (target == "mhlo.topk") return ImportTopKCall(c);
+  if (target == "ApproxTopK") return ImportApproxTopK(c);
   // Memory kinds stand on the results of @main; inside a program all memory is the same.
   if (target == "annotate_device_placement" && c.operands().size() == 1) return ImportIdentity(c);
   attributes.target = std::string(target);

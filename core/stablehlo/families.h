@@ -3,6 +3,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "core/hlo/attributes.h"
 
 namespace shoal {
 
@@ -27,6 +28,21 @@ absl::Status ImportDot(OpImporter& c);
 absl::Status ImportDotGeneral(OpImporter& c);
 // convolution.cc
 absl::Status ImportConvolution(OpImporter& c);
+// With `padding` (pairs, low and high) in place of the attribute's, if not null.
+absl::Status EmitConvolution(OpImporter& c, const IntVector* padding);
+// batch_norm.cc
+absl::Status ImportBatchNormGrad(OpImporter& c);
+absl::Status ImportBatchNormInference(OpImporter& c);
+absl::Status ImportBatchNormTraining(OpImporter& c);
+// dynamic.cc
+absl::Status ImportDynamicConv(OpImporter& c);
+absl::Status ImportDynamicGather(OpImporter& c);
+absl::Status ImportDynamicPad(OpImporter& c);
+absl::Status ImportRealDynamicSlice(OpImporter& c);
+absl::Status ImportSetDimensionSize(OpImporter& c);
+// host_transfer.cc
+absl::Status ImportFeed(OpImporter& c);
+absl::Status ImportSendOrRecv(OpImporter& c);
 // reduce.cc
 absl::Status ImportReduce(OpImporter& c);
 // reduce_window.cc
@@ -48,6 +64,7 @@ absl::Status ImportReverse(OpImporter& c);
 absl::Status ImportSlice(OpImporter& c);
 // gather.cc
 absl::Status ImportGather(OpImporter& c);
+absl::Status EmitGather(OpImporter& c, IntVector slice_sizes);
 absl::Status ImportScatter(OpImporter& c);
 // sort.cc
 absl::Status ImportSort(OpImporter& c);

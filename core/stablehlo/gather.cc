@@ -3,18 +3,23 @@
 
 namespace shoal {
 
-absl::Status ImportGather(OpImporter& c) {
-  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+absl::Status EmitGather(OpImporter& c, IntVector slice_sizes) {
   GatherAttributes a;
+  a.slice_sizes = std::move(slice_sizes);
   SHOAL_ASSIGN_OR_RETURN(a.offset_dims, c.IntsOr("offset_dims", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(a.collapsed_slice_dims, c.IntsOr("collapsed_slice_dims", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(a.start_index_map, c.IntsOr("start_index_map", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(a.operand_batching_dims, c.IntsOr("operand_batching_dims", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(a.start_indices_batching_dims, c.IntsOr("start_indices_batching_dims", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(a.index_vector_dim, c.IntOr("index_vector_dim", 0));
-  SHOAL_ASSIGN_OR_RETURN(a.slice_sizes, c.Ints("slice_sizes"));
   SHOAL_ASSIGN_OR_RETURN(a.indices_are_sorted, c.BoolOr("indices_are_sorted", false));
-  return c.Emit(Opcode::kGather, c.operands(), std::move(a));
+  return c.Emit(Opcode::kGather, c.operands().subspan(0, 2), std::move(a));
+}
+
+absl::Status ImportGather(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+  SHOAL_ASSIGN_OR_RETURN(IntVector sizes, c.Ints("slice_sizes"));
+  return EmitGather(c, std::move(sizes));
 }
 
 absl::Status ImportScatter(OpImporter& c) {

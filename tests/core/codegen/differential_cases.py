@@ -370,7 +370,64 @@ def randoms():
                 yield Case(f"rng_{algorithm}_{name}_{dtype_name(dtype)}", f, (state64,), fuses=False)
 
 
-FAMILIES = [elementwise, index_maps, gathers, reduces, dots, convolutions, windows, scatters, sorts, randoms]
+def ffts():
+    # Powers of two, mixed radices, primes with a stage of their own and beyond (Bluestein), lines alone and many (a line
+    # alone of 64 and more is cut in two), every axis.
+    shapes = [(1,), (5, 7), (1024,), (3, 64), (17, 60), (9, 101), (2, 2187), (1, 10007), (11, 2 * 53), (3, 5, 8), (2, 9, 96)]
+    for shape in shapes:
+        r = rng(f"fft{shape}")
+        for dtype in COMPLEX:
+            x = any_array(r, shape, dtype)
+            for rank in range(1, len(shape) + 1):
+                axes = tuple(range(-rank, 0))
+                name = f"{'x'.join(map(str, shape))}_{rank}_{dtype_name(dtype)}"
+                largest = float(np.abs(np.fft.fftn(x.astype(np.complex128), axes=axes)).max())
+                near = dict(atol=largest * (3e-6 if dtype == np.complex64 else 1e-14), fuses=False)
+                yield Case("fft_" + name, lambda x, a=axes: jnp.fft.fftn(x, axes=a), (x,), **near)
+                yield Case("ifft_" + name, lambda x, a=axes: jnp.fft.ifftn(x, axes=a), (x,), **near)
+                yield Case("rfft_" + name, lambda x, a=axes: jnp.fft.rfftn(x, axes=a), (x.real.copy(),), **near)
+                half, sizes = x[..., :shape[-1] // 2 + 1], shape[-rank:]
+                yield Case("irfft_" + name, lambda x, s=sizes, a=axes: jnp.fft.irfftn(x, s=s, axes=a), (half,), **near)
+
+
+def linalg():
+    # As HLO operations: JAX itself calls LAPACK for these types. Sizes around the blocks of 32, 48 and 64.
+    from jax._src.lib.mlir.dialects import hlo
+    from jax._src.interpreters import mlir
+    from jax.extend.core import Primitive
+
+    def operation(name, shape_of, lower):
+        primitive = Primitive(name)
+        primitive.def_abstract_eval(shape_of)
+        mlir.register_lowering(primitive, lower)
+        return primitive
+
+    cholesky = operation("hlo_cholesky", lambda a, lower: a,
+                         lambda ctx, a, lower: [hlo.cholesky(a, lower=mlir.ir.BoolAttr.get(lower))])
+    solve = operation("hlo_solve", lambda a, b, **_: b, lambda ctx, a, b, left, lower, unit, transpose: [
+        hlo.triangular_solve(a, b, *map(mlir.ir.BoolAttr.get, (left, lower, unit)), hlo.TransposeAttr.get(transpose))])
+    for n, batch in [(1, 2), (3, 5), (67, 2), (150, 1)]:
+        for dtype in [F32, np.complex128] if n > 100 else [F32, F64, *COMPLEX]:
+            name = f"{n}_{dtype_name(dtype)}"
+            r = rng(name)
+            g = any_array(r, (batch, n, n), dtype)
+            near = dict(rtol=2e-5 if dtype in (F32, np.complex64) else 1e-13, atol=2e-4 if dtype in (F32, np.complex64) else 1e-12, fuses=False)
+            positive = g @ g.conj().swapaxes(1, 2) + 9 * n * np.eye(n, dtype=dtype)
+            for lower in (True, False):
+                side = jnp.tril if lower else jnp.triu
+                yield Case(f"cholesky_{'lu'[not lower]}_{name}", lambda a, lower=lower, side=side: side(cholesky.bind(a, lower=lower)), (positive.astype(dtype),), **near)
+            for left in (True, False):
+                b = any_array(r, (batch, n, 2 * n + 1) if left else (batch, 2 * n + 1, n), dtype)
+                a = (any_array(r, (batch, n, n), dtype) / (3 * n) + 2 * np.eye(n)).astype(dtype)
+                for k, lower in enumerate((True, False)):
+                    # All twelve forms once; of the bigger sizes some, for it is the blocks that differ there.
+                    for transpose in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT") if n == 3 else (("TRANSPOSE", "NO_TRANSPOSE")[k],):
+                        unit = transpose == "TRANSPOSE"
+                        f = lambda a, b, o=(left, lower, unit, transpose): solve.bind(a, b, **dict(zip(("left", "lower", "unit", "transpose"), o)))
+                        yield Case(f"solve_{'rl'[left]}{'ul'[lower]}{transpose[0]}_{name}", f, (a, b), **near)
+
+
+FAMILIES = [elementwise, index_maps, gathers, reduces, dots, convolutions, windows, scatters, sorts, randoms, ffts, linalg]
 
 
 def cases():

@@ -1,0 +1,51 @@
+// EmitFftKernel: fft as the passes of core/kernels/fft.h, a phase each.
+#include "core/kernels/fft.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/codegen/native_call.h"
+
+namespace shoal {
+namespace {
+
+constexpr double kGrainNs = 20000;
+
+FftDirection DirectionOf(FftType type) {
+  switch (type) {
+    case FftType::kFft:
+      return FftDirection::kForward;
+    case FftType::kIfft:
+      return FftDirection::kInverse;
+    case FftType::kRfft:
+      return FftDirection::kFromReal;
+    case FftType::kIrfft:
+      return FftDirection::kToReal;
+  }
+  return FftDirection::kForward;
+}
+
+}  // namespace
+
+absl::StatusOr<Kernel> EmitFftKernel(const KernelView& view, const std::string& name, IrModule& ir) {
+  const Instruction& op = *view.root;
+  const auto& fft = op.attributes<FftAttributes>();
+  const Shape& operand = op.operand(0)->shape();
+  const bool wide = RealPart(operand.element_type()) == ElementType::kF64;
+  const FftProgram program = FftPasses(DirectionOf(fft.type), wide, operand.dims(), fft.length);
+  Kernel kernel;
+  kernel.scratch_bytes = program.scratch_bytes;
+  for (size_t i = 0; i < program.passes.size(); ++i) {
+    const FftPass& pass = program.passes[i];
+    const double unit_ns = FftUnitCostNs(pass);
+    KernelPhase phase;
+    phase.function = absl::StrCat(name, ".", i);
+    phase.units = pass.units();
+    phase.grain = std::max<int64_t>(1, static_cast<int64_t>(kGrainNs / unit_ns));
+    phase.cost_ns = unit_ns * static_cast<double>(phase.units);
+    AppendNativeCall("shoal_fft_pass", WordsOf(pass), std::move(phase), ir, kernel);
+  }
+  return kernel;
+}
+
+}  // namespace shoal

@@ -1,0 +1,93 @@
+// The dynamic operations, once their sizes are known: shapes stand in the types, and the operands that say
+// sizes, starts or padding are constants.
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "core/stablehlo/families.h"
+#include "core/stablehlo/importer.h"
+
+namespace shoal {
+namespace {
+
+// The integers that operand `i` holds.
+absl::StatusOr<IntVector> ConstantOperand(const OpImporter& c, size_t i) {
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
+  const Shape& shape = c.operand_shape(i);
+  const Instruction* value = c.operand(i);
+  while (value->opcode() == Opcode::kReshape || value->opcode() == Opcode::kBroadcast ||
+         value->opcode() == Opcode::kConvert) {
+    if (value->opcode() == Opcode::kBroadcast && !value->operand(0)->shape().IsScalar()) break;
+    value = value->operand(0);
+  }
+  if (value->opcode() != Opcode::kConstant || !IsInteger(value->shape().element_type())) {
+    return c.NotSupported(absl::StrCat("operand ", i,
+                                       " is computed: Shoal wants sizes that are constant when a "
+                                       "program is compiled (jax.export's refinement makes them so)"));
+  }
+  const Literal& literal = value->literal();
+  const int64_t count = shape.ElementCount(), stored = value->shape().ElementCount();
+  const int width = ByteWidth(value->shape().element_type());
+  IntVector numbers;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t number = 0;
+    std::memcpy(&number, literal.data() + (stored == 1 ? 0 : k) * width, static_cast<size_t>(width));
+    if (IsSigned(value->shape().element_type()) && width < 8) {
+      const int shift = 64 - 8 * width;
+      number = static_cast<int64_t>(static_cast<uint64_t>(number) << shift) >> shift;
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+// operand, padding value, low, high, interior
+absl::Status ImportDynamicPad(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(5));
+  PadAttributes attributes;
+  SHOAL_ASSIGN_OR_RETURN(attributes.low, ConstantOperand(c, 2));
+  SHOAL_ASSIGN_OR_RETURN(attributes.high, ConstantOperand(c, 3));
+  SHOAL_ASSIGN_OR_RETURN(attributes.interior, ConstantOperand(c, 4));
+  return c.Emit(Opcode::kPad, c.operands().subspan(0, 2), std::move(attributes));
+}
+
+// operand, starts, limits, strides
+absl::Status ImportRealDynamicSlice(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(4));
+  SliceAttributes attributes;
+  SHOAL_ASSIGN_OR_RETURN(attributes.starts, ConstantOperand(c, 1));
+  SHOAL_ASSIGN_OR_RETURN(attributes.limits, ConstantOperand(c, 2));
+  SHOAL_ASSIGN_OR_RETURN(attributes.strides, ConstantOperand(c, 3));
+  return c.Emit(Opcode::kSlice, {c.operand(0)}, std::move(attributes));
+}
+
+// operand, start indices, slice sizes
+absl::Status ImportDynamicGather(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(3));
+  SHOAL_ASSIGN_OR_RETURN(IntVector sizes, ConstantOperand(c, 2));
+  return EmitGather(c, std::move(sizes));
+}
+
+// lhs, rhs, padding: pairs, low and high
+absl::Status ImportDynamicConv(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(3));
+  SHOAL_ASSIGN_OR_RETURN(IntVector padding, ConstantOperand(c, 2));
+  return EmitConvolution(c, &padding);
+}
+
+// The size is that of the array already.
+absl::Status ImportSetDimensionSize(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(2));
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
+  SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("dimension"));
+  if (dimension < 0 || dimension >= c.operand_shape(0).rank())
+    return c.Error(absl::StrCat("dimension ", dimension));
+  SHOAL_ASSIGN_OR_RETURN(IntVector size, ConstantOperand(c, 1));
+  if (size.size() != 1 || size[0] != c.operand_shape(0).dim(dimension)) {
+    return c.NotSupported("an array of which only a part counts");
+  }
+  return c.Alias(c.operand(0));
+}
+
+}  // namespace shoal

@@ -1,0 +1,114 @@
+"""Operations that JAX on a CPU never emits, or that take the whole way from StableHLO to a result: NumPy is the oracle.
+
+A program of operations that jax.lax does not have is a primitive that is lowered to them.
+"""
+
+from plugin_test import installed, run  # noqa: F401
+
+PRIMITIVES = """
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
+    from jax._src.lib.mlir.dialects import hlo
+    from jax.extend.core import Primitive
+
+    def call(build, *arguments, results):
+        # jit of the operations that `build` makes of the arguments' MLIR values; `results` are their shapes and types.
+        primitive = Primitive("p")
+        primitive.multiple_results = True
+        primitive.def_abstract_eval(lambda *_: [jax.core.ShapedArray(shape, np.dtype(dtype)) for shape, dtype in results])
+        mlir.register_lowering(primitive, lambda ctx, *values: build(*values))
+        return [np.asarray(x) for x in jax.jit(lambda *a: primitive.bind(*a))(*arguments)]
+
+    def ints(*values):
+        return hlo.constant(ir.DenseElementsAttr.get(np.array(values, np.int64)))
+"""
+
+
+def test_batch_normalisation():
+    run(PRIMITIVES + """
+    r = np.random.default_rng(0)
+    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-12), (jnp.bfloat16, 3e-2)):
+        jax.config.update("jax_enable_x64", True)
+        x, g = (r.standard_normal((3, 5, 7)) * 2 + 1).astype(dtype), r.standard_normal((3, 5, 7)).astype(dtype)
+        scale, offset, mean, variance = (np.abs(r.standard_normal(5)).astype(dtype) for _ in range(4))
+        at = lambda v: np.asarray(v, np.float64).reshape(1, 5, 1)
+        wide, eps = np.asarray(x, np.float64), 0.125
+        feature = lambda: dict(epsilon=ir.FloatAttr.get_f32(eps), feature_index=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1))
+        near = lambda got, want: np.testing.assert_allclose(np.asarray(got, np.float64), want, tolerance, tolerance)
+
+        y, = call(lambda *v: hlo.batch_norm_inference(*v, **feature()).owner.results, x, scale, offset, mean, variance,
+                  results=[(x.shape, dtype)])
+        near(y, (wide - at(mean)) / np.sqrt(at(variance) + eps) * at(scale) + at(offset))
+
+        y, m, v = call(lambda *v: hlo.batch_norm_training(*v, **feature()), x, scale, offset,
+                       results=[(x.shape, dtype), ((5,), dtype), ((5,), dtype)])
+        near(m, wide.mean((0, 2)))
+        near(v, wide.var((0, 2)))
+        near(y, (wide - at(wide.mean((0, 2)))) / np.sqrt(at(wide.var((0, 2))) + eps) * at(scale) + at(offset))
+
+        # The gradient is that of the training form; here by its definition, from the statistics given.
+        dx, dscale, doffset = call(lambda *v: hlo.batch_norm_grad(*v, **feature()), x, scale, mean, variance, g,
+                                   results=[(x.shape, dtype), ((5,), dtype), ((5,), dtype)])
+        wide_g, centred, rest = np.asarray(g, np.float64), wide - at(mean), at(variance) + eps
+        total = lambda a: at(a.sum((0, 2)))
+        near(doffset, wide_g.sum((0, 2)))
+        near(dscale, (wide_g * centred / np.sqrt(rest)).sum((0, 2)))
+        near(dx, at(scale) / np.sqrt(rest) / 21 * (21 * wide_g - total(wide_g) - total(wide_g * centred) * centred / rest))
+    """)
+
+
+def test_dynamic_operations_with_known_sizes():
+    run(PRIMITIVES + """
+    x = np.arange(20, dtype=np.float32).reshape(4, 5)
+    zero = lambda: hlo.constant(ir.DenseElementsAttr.get(np.float32(-1)))
+    y, = call(lambda v: [hlo.real_dynamic_slice(ir.RankedTensorType.get((2, 3), ir.F32Type.get()), v, ints(1, 0), ints(4, 5), ints(2, 2))],
+              x, results=[((2, 3), np.float32)])
+    np.testing.assert_array_equal(y, x[1:4:2, 0:5:2])
+    y, = call(lambda v: [hlo.dynamic_pad(ir.RankedTensorType.get((6, 10), ir.F32Type.get()), v, zero(), ints(1, -1), ints(1, 2), ints(0, 1))],
+              x, results=[((6, 10), np.float32)])
+    spread = np.full((4, 9), -1, np.float32)
+    spread[:, ::2] = x
+    np.testing.assert_array_equal(y, np.pad(spread[:, 1:], ((1, 1), (0, 2)), constant_values=-1))
+    """)
+
+
+def test_what_the_host_cannot_do_is_refused_in_words():
+    _, err = run(PRIMITIVES + """
+    try:
+        call(lambda v: [hlo.infeed([ir.RankedTensorType.get((3,), ir.F32Type.get()), hlo.TokenType.get()], hlo.create_token(), layout=None)[0]],
+             np.zeros(3, np.float32), results=[((3,), np.float32)])
+    except Exception as error:
+        assert "stablehlo.infeed" in str(error) and "io_callback" in str(error), error
+    else:
+        raise AssertionError("infeed was taken")
+    """)
+
+
+def test_stateful_random_numbers():
+    run("""
+    from jax import lax
+    uniform = jax.jit(lambda: lax.rng_uniform(np.float32(-2), np.float32(3), (40000,)))
+    a, b = np.asarray(uniform()), np.asarray(uniform())
+    assert (a != b).mean() > 0.99  # another state each time
+    assert a.min() >= -2 and a.max() < 3 and abs(a.mean() - 0.5) < 0.05 and abs(a.std() - 5 / 12 ** 0.5) < 0.05
+    counts = np.bincount(np.asarray(jax.jit(lambda: lax.rng_uniform(3, 8, (50000,)))()), minlength=8)
+    assert (counts[:3] == 0).all() and (abs(counts[3:] - 10000) < 600).all(), counts
+    # In a loop, and the same on all devices where the result is replicated.
+    mesh = jax.sharding.Mesh(jax.devices(), "x")
+    everywhere = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    loop = jax.jit(lambda: lax.map(lambda i: lax.rng_uniform(0.0, 1.0, (5,)), jnp.arange(4)), out_shardings=everywhere)
+    y = loop()
+    assert len({row.tobytes() for row in np.asarray(y)}) == 4
+    assert len({np.asarray(shard.data).tobytes() for shard in y.addressable_shards}) == 1
+    """)
+
+
+def test_approximate_top_k_is_exact_here():
+    run("""
+    x = np.random.default_rng(0).standard_normal((3, 301)).astype(np.float32)
+    for f, order in ((jax.lax.approx_max_k, -x), (jax.lax.approx_min_k, x)):
+        values, places = jax.jit(lambda v: f(v, 7))(x)
+        want = np.argsort(order, axis=1, kind="stable")[:, :7]
+        np.testing.assert_array_equal(places, want)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, want, 1))
+    """)
