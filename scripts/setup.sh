@@ -7,12 +7,13 @@ readonly PYTHON=.venv/bin/python
 export CCACHE_BASEDIR=$PWD
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
-# libabsl, libprotobuf and LLVM are linked statically; Open MPI and UCX only into modules that are loaded on demand.
+# LLVM is linked statically, abseil, protobuf and oneTBB as shared libraries (plugin/api/CMakeLists.txt says why); Open MPI
+# and UCX only into modules that are loaded on demand.
 DEBIAN_PACKAGES=(
   g++ cmake ninja-build mold ccache git
   llvm-19-dev clang-19 libclang-rt-19-dev clang-tidy-19 clang-format-19
-  libabsl-dev libprotobuf-dev protobuf-compiler libtbb-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libhwloc-dev libopenmpi-dev openmpi-bin libucx-dev libdnnl-dev libhwy-dev zlib1g-dev libzstd-dev
+  libabsl-dev libprotobuf-dev protobuf-compiler libtbb-dev libgtest-dev libgmock-dev
+  libopenmpi-dev openmpi-bin libucx-dev zlib1g-dev libzstd-dev
   python3 python3-dev python3-venv iproute2 universal-ctags
 )
 

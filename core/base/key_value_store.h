@@ -1,6 +1,6 @@
 // KeyValueStore: the port through which the processes of a job find each other and share small facts.
 //
-// launcher/store implements it (JAX's callbacks, files of one host, MPI, memory); collectives and plugin only
+// launcher/store implements it (JAX's callbacks, files of one host, TCP, memory); collectives and plugin only
 // use it. Keys are written once. Thread-safe. Failures are Unavailable (the store is gone), DeadlineExceeded
 // (a key did not come in time: the message names it) or AlreadyExists.
 #pragma once

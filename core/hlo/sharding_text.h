@@ -1,9 +1,10 @@
-// Shardings as HLO text, the inverse of ToString(Sharding): "{mesh<[x=4,y=2]>, [{x}, {y:(2)2,?}p1],
-// replicated={z}}", and
-// "{no mesh, []}" for nothing said.
+// Shardings as HLO text, the inverse of ToString(Sharding):
+//
+//   {mesh<[x=4,y=2,z=2]>, [{x}, {y:(2)2,?}p1], replicated={z}}       {no mesh, []} where nothing is said
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

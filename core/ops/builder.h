@@ -1,5 +1,5 @@
-// HloBuilder: adds instructions to a computation with inferred shapes. For import, passes and the
-// partitioner.
+// HloBuilder: adds instructions to a computation with inferred shapes. For passes; the partitioner has a
+// builder of local parts (sharding/reshard/local_builder.h).
 //
 //   HloBuilder b(computation);
 //   Instruction* y = b.Multiply(b.Add(x, bias), b.Splat(x->shape(), 2.0));

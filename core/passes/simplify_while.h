@@ -1,13 +1,11 @@
 // SimplifyWhile: loops carry less and repeat less.
 //
 //   - an element that no iteration changes is read from outside the loop; if it is a small constant, it
-//   stands in the body itself;
+//     stands in the body itself;
 //   - a loop that never runs is its initial state; one that runs once is its body; one of few iterations is
-//   written out if
-//     all of them fit into one kernel;
+//     written out if all of them fit into one kernel;
 //   - work in the body that depends on nothing that changes is done once before the loop, where its result is
-//   not bigger than what it
-//     is computed from.
+//     not bigger than what it is computed from.
 #pragma once
 
 #include "absl/status/statusor.h"

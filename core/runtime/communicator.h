@@ -47,9 +47,9 @@ struct Blocks {
 //   all-reduce, broadcast, permute: `elements` in and out.
 //   all-gather:      in `elements`, out n*elements laid out as `out` says.
 //   reduce-scatter:  in n*elements laid out as `in` says, out `elements`.
-//   all-to-all:      n parts of elements/n; part k of the input lies as `in` says and goes to rank k; the
-//   part from
-//                    rank k lies in the output as `out` says. Elements of a part keep their order.
+//   all-to-all:      n parts of elements/n, each keeping the order of its elements; part k of the input
+//                    lies as `in` says and goes to rank k; the part from rank k lies in the output as `out`
+//                    says.
 struct CollectiveArray {
   ElementType type;
   int64_t elements = 0;

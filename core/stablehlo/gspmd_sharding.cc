@@ -1,7 +1,6 @@
 // XLA's sharding strings. A tile assignment gives each tile, in row-major order, a device; written as a list,
-// or as
-// "[tile dims]<=[reshape dims]T(permutation)": the devices in order, reshaped, transposed and reshaped to the
-// tiles.
+// or as "[tile dims]<=[reshape dims]T(permutation)": the devices in order, reshaped, transposed and reshaped
+// to the tiles.
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -1,5 +1,5 @@
-// MemoryStore: a KeyValueStore in this process's memory, for a job whose processes are threads of a test, and
-// the table behind TcpServer. Thread-safe.
+// MemoryStore: a KeyValueStore in this process's memory, for a job whose processes are threads of a test; and
+// the errors that all stores share. Thread-safe.
 #pragma once
 
 #include <condition_variable>

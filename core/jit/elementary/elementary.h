@@ -1,17 +1,16 @@
 // The elementary functions of generated code: C++ that clang turns into LLVM bitcode when Shoal is built,
 // copied into kernels instruction by instruction and widened to vectors there (core/codegen/elementary.h).
 //
-// Rules for every function that is exported here (tests/core/codegen/elementary_test.cc holds them to it):
+// Rules for every function that is exported here (core/codegen/elementary.cc refuses what it cannot widen,
+// tests/core/codegen/ulp.py measures the rest and lists the few that round once more):
 //  - scalar arguments and result, named <function>_<f32|f64>, extern "C";
 //  - one basic block after optimisation: no branch, no loop, no call but of LLVM intrinsics that exist for
-//  vectors,
-//    no memory. Choose with Select, whose arms are both computed;
+//    vectors, no memory. Choose with Select, whose arms are both computed;
 //  - no conversion of a float that may be out of range to an integer: take the bits of a sum with 1.5 * 2^52
-//  instead;
+//    instead;
 //  - within 2 ulp everywhere, right for NaN, infinities, signed zeros and subnormals. Where a function is
-//  good only
-//    for a range of arguments, <function>_slow_<type>(x) says for which x the C library's has to be called
-//    instead.
+//    good only for a range of arguments, <function>_slow_<type>(x) says for which x the C library's has to be
+//    called instead.
 // Polynomials are minimax fits by Remez' exchange on the interval given with them.
 #pragma once
 
