@@ -151,6 +151,15 @@ class ComplexMath {
     V sech2 = Div(one, Mul(cosh, cosh));
     return {Div(Mul(t, Add(one, Mul(u, u))), denominator), Div(Mul(u, sech2), denominator)};
   }
+  // `less` if x comes before y, real parts first, else `other`; what is not a number wins.
+  Element Extreme(Element x, Element y, Element less, Element other) {
+    V before = Or(Lt(x.re, y.re), And(Eq(x.re, y.re), Lt(x.im, y.im)));
+    V x_nan = Or(IsNaN(x.re), IsNaN(x.im)), y_nan = Or(IsNaN(y.re), IsNaN(y.im));
+    auto part = [&](V less_part, V other_part, V x_part, V y_part) {
+      return Choose(x_nan, x_part, Choose(y_nan, y_part, Choose(before, less_part, other_part)));
+    };
+    return {part(less.re, other.re, x.re, y.re), part(less.im, other.im, x.im, y.im)};
+  }
   Element TimesI(Element z) { return {Neg(z.im), z.re}; }
   Element OverI(Element z) { return {z.im, Neg(z.re)}; }
 
@@ -201,6 +210,17 @@ absl::StatusOr<Element> EmitComplexValue(LaneBuilder& lanes, const Instruction& 
         return m.Multiply(x, y);
       case Opcode::kDivide:
         return m.Divide(x, y);
+      case Opcode::kMaximum:
+        return m.Extreme(x, y, y, x);
+      case Opcode::kMinimum:
+        return m.Extreme(x, y, x, y);
+      case Opcode::kAtan2: {
+        // -i log((y + i x) / sqrt(x^2 + y^2)) for the operands y, x
+        Element square = {m.Add(m.Multiply(x, x).re, m.Multiply(y, y).re),
+                          m.Add(m.Multiply(x, x).im, m.Multiply(y, y).im)};
+        Element turned = m.TimesI(x);
+        return m.OverI(m.Log(m.Divide({m.Add(y.re, turned.re), m.Add(y.im, turned.im)}, m.Sqrt(square))));
+      }
       case Opcode::kNegate:
         return {m.Neg(x.re), m.Neg(x.im)};
       case Opcode::kExp:

@@ -353,7 +353,10 @@ llvm::Value* EmitReducePrecision(LaneBuilder& lanes, const Instruction& op, llvm
                           b.CreateOr(sign, constant(infinity)), bits);
     bits = b.CreateSelect(b.CreateICmpULE(exponent, constant(min_exponent)), sign, bits);
   }
-  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, b.CreateBitCast(bits, x->getType()));
+  // Without mantissa there are no NaNs.
+  llvm::Value* nan = x;
+  if (attributes.mantissa_bits == 0) nan = llvm::ConstantFP::getInfinity(x->getType());
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), nan, b.CreateBitCast(bits, x->getType()));
 }
 
 // The bits that an element means, in its memory's integer type.

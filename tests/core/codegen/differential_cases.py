@@ -8,6 +8,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 from jax import lax
+from jax._src.interpreters import mlir
+from jax._src.lib.mlir.dialects import hlo
+from jax.extend.core import Primitive
 
 BF16, F16, F32, F64 = ml_dtypes.bfloat16, np.float16, np.float32, np.float64
 INTS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -32,6 +35,14 @@ def rng(name):
 
 def dtype_name(dtype):
     return np.dtype(dtype).name
+
+
+def operation(name, shape_of, lower):
+    """A primitive for an operation of StableHLO that JAX does not emit so."""
+    primitive = Primitive(name)
+    primitive.def_abstract_eval(shape_of)
+    mlir.register_lowering(primitive, lower)
+    return primitive
 
 
 def floats(r, shape, dtype, scale=3.0):
@@ -91,6 +102,7 @@ def elementwise():
             yield Case(f"round{mode}_{dtype_name(dtype)}", lambda x, mode=mode: lax.round(x, lax.RoundingMethod(mode)), (x,))
         x = np.concatenate([special(dtype), floats(rng("rp"), 77, dtype, 1e3)])
         yield Case(f"reduce_precision_{dtype_name(dtype)}", lambda x: lax.reduce_precision(x, 4, 3), (x,))
+        yield Case(f"reduce_precision_0_{dtype_name(dtype)}", lambda x: lax.reduce_precision(x, 5, 0), (x,))
     for dtype in INTS:
         r = rng(dtype_name(dtype))
         x, y = integers(r, 133, dtype), integers(r, 133, dtype)
@@ -110,6 +122,10 @@ def elementwise():
             yield Case(f"{name}_{dtype_name(dtype)}", getattr(lax, name), (x,), 4 * t, 4 * t)
         for name in ["add", "sub", "mul", "div", "pow", "eq", "ne"]:
             yield Case(f"{name}_{dtype_name(dtype)}", getattr(lax, name), (x, y), 20 * t, 4 * t)
+        for name in ["maximum", "minimum", "atan2"]:  # JAX writes these out for complex numbers
+            same = operation(f"hlo_{name}", lambda x, y: x, lambda ctx, x, y, op=getattr(hlo, name): [op(x, y)])
+            ties = np.where(r.random(131) < 0.3, x.real + 1j * y.imag, y).astype(dtype)
+            yield Case(f"{name}_{dtype_name(dtype)}", lambda x, y, p=same: p.bind(x, y), (x, ties), 20 * t, 20 * t)
     everything = INTS + FLOATS + COMPLEX + [np.bool_]
     for source in everything:
         x = any_array(rng("convert"), 61, source)
@@ -392,16 +408,6 @@ def ffts():
 
 def linalg():
     # As HLO operations: JAX itself calls LAPACK for these types. Sizes around the blocks of 32, 48 and 64.
-    from jax._src.lib.mlir.dialects import hlo
-    from jax._src.interpreters import mlir
-    from jax.extend.core import Primitive
-
-    def operation(name, shape_of, lower):
-        primitive = Primitive(name)
-        primitive.def_abstract_eval(shape_of)
-        mlir.register_lowering(primitive, lower)
-        return primitive
-
     cholesky = operation("hlo_cholesky", lambda a, lower: a,
                          lambda ctx, a, lower: [hlo.cholesky(a, lower=mlir.ir.BoolAttr.get(lower))])
     solve = operation("hlo_solve", lambda a, b, **_: b, lambda ctx, a, b, left, lower, unit, transpose: [
