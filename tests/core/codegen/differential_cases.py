@@ -102,7 +102,6 @@ def elementwise():
             yield Case(f"round{mode}_{dtype_name(dtype)}", lambda x, mode=mode: lax.round(x, lax.RoundingMethod(mode)), (x,))
         x = np.concatenate([special(dtype), floats(rng("rp"), 77, dtype, 1e3)])
         yield Case(f"reduce_precision_{dtype_name(dtype)}", lambda x: lax.reduce_precision(x, 4, 3), (x,))
-        yield Case(f"reduce_precision_0_{dtype_name(dtype)}", lambda x: lax.reduce_precision(x, 5, 0), (x,))
     for dtype in INTS:
         r = rng(dtype_name(dtype))
         x, y = integers(r, 133, dtype), integers(r, 133, dtype)
@@ -124,8 +123,7 @@ def elementwise():
             yield Case(f"{name}_{dtype_name(dtype)}", getattr(lax, name), (x, y), 20 * t, 4 * t)
         for name in ["maximum", "minimum", "atan2"]:  # JAX writes these out for complex numbers
             same = operation(f"hlo_{name}", lambda x, y: x, lambda ctx, x, y, op=getattr(hlo, name): [op(x, y)])
-            ties = np.where(r.random(131) < 0.3, x.real + 1j * y.imag, y).astype(dtype)
-            yield Case(f"{name}_{dtype_name(dtype)}", lambda x, y, p=same: p.bind(x, y), (x, ties), 20 * t, 20 * t)
+            yield Case(f"{name}_{dtype_name(dtype)}", lambda x, y, p=same: p.bind(x, y), (x, y), 20 * t, 20 * t)
     everything = INTS + FLOATS + COMPLEX + [np.bool_]
     for source in everything:
         x = any_array(rng("convert"), 61, source)

@@ -112,3 +112,16 @@ def test_approximate_top_k_is_exact_here():
         np.testing.assert_array_equal(places, want)
         np.testing.assert_array_equal(values, np.take_along_axis(x, want, 1))
     """)
+
+
+def test_where_the_specification_and_jaxlib_differ():
+    run(PRIMITIVES + """
+    # Complex numbers in order of real part, then imaginary part; a NaN wins. So has NumPy it.
+    x, y = np.meshgrid(*[np.array([a + 1j * b for a in (-1, 0, 2) for b in (-3, 0.5, np.nan)], np.complex64)] * 2)
+    both = call(lambda a, b: [hlo.maximum(a, b), hlo.minimum(a, b)], x, y, results=[(x.shape, np.complex64)] * 2)
+    for got, want in zip(both, (np.maximum(x, y), np.minimum(x, y))):
+        np.testing.assert_array_equal(got, want)
+    # A format without mantissa has no NaN: StableHLO's tests/interpret/reduce_precision.mlir.
+    got = np.asarray(jax.jit(lambda v: jax.lax.reduce_precision(v, 5, 0))(np.float32([np.nan, np.inf, 1.4, 1.6])))
+    np.testing.assert_array_equal(got, np.float32([np.inf, np.inf, 1, 2]))
+    """)
