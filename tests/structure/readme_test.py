@@ -1,8 +1,9 @@
-"""README's table of options is the table of flags, and the files that it names are there."""
+"""README's table of options is the table of flags; what READMEs name is there, and what is there they name."""
 
 import re
+import subprocess
 
-from source_tree import ROOT
+from source_tree import FOLDERS, ROOT
 
 
 def flag_rows():
@@ -26,3 +27,14 @@ def test_named_files_exist():
         named = re.findall(r"(?:scripts|examples|tests|core|collectives|sharding|launcher|plugin)/[\w/.-]*\w", text)
         missing = [n for n in set(named) if not (ROOT / n.rstrip(".")).exists()]
         assert not missing, f"{document}: {missing}"
+
+
+def test_each_top_folder_has_a_readme_with_its_parts():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    missing = []
+    for top in (*FOLDERS, "scripts"):
+        readme = ROOT / top / "README.md"
+        text = readme.read_text() if readme.exists() else ""
+        parts = {path.split("/")[1] for path in listed if path.startswith(f"{top}/") and path.count("/") > 1}
+        missing += [f"{top}/README.md: `{part}`" for part in sorted(parts | {""}) if f"`{part}" not in text]
+    assert not missing, "\n".join(missing)

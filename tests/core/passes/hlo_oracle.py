@@ -1,6 +1,5 @@
 """jaxlib as the oracle for HLO text: runs a module on XLA's CPU compiler, and makes inputs for it."""
 import os
-import pathlib
 import re
 import subprocess
 
@@ -9,9 +8,10 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
+from built import BUILD  # noqa: E402
 from jax._src.lib import xla_client as xc  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+TOOL = BUILD / "tests/core/passes/shoal_hlo_opt"
 
 DTYPES = {
     "pred": np.bool_, "s8": np.int8, "s16": np.int16, "s32": np.int32, "s64": np.int64, "u8": np.uint8,
@@ -21,24 +21,13 @@ DTYPES = {
 }
 
 
-def tool(name="shoal_hlo_opt"):
-    """The path of a built tool, or None."""
-    folders = [os.environ["SHOAL_BUILD_DIR"]] if "SHOAL_BUILD_DIR" in os.environ else [
-        ROOT / "build" / preset for preset in ("release", "debug", "asan")]
-    for folder in folders:
-        path = pathlib.Path(folder) / "tests" / "core" / "passes" / name
-        if path.exists():
-            return path
-    return None
-
-
 def optimize(text, passes):
     return convert(text.encode(), passes).decode()
 
 
 def convert(module, passes="", into="text", out="text"):
     """Bytes of a module in format `into`, after `passes`, in format `out`."""
-    done = subprocess.run([tool(), passes, into, out], input=module, capture_output=True, timeout=60)
+    done = subprocess.run([TOOL, passes, into, out], input=module, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode() + (module.decode() if into == "text" else "")
     return done.stdout
 

@@ -4,8 +4,6 @@ JAX computes from the program.
 The oracle is jaxlib: its serialiser writes the bytecode, its printer the text, and its CPU compiler runs both JAX's
 program and the HLO that shoal_import prints.
 """
-import os
-import pathlib
 import random
 import re
 import subprocess
@@ -14,28 +12,16 @@ import numpy as np
 import pytest
 
 import make_corpus  # sets JAX up for eight CPU devices
+from built import BUILD
 
 import jax
 from jaxlib import _hlo, _jax, xla_client
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+TOOL = BUILD / "tests/core/stablehlo/shoal_import"
 # Not what one device can run: sharded programs, callbacks, custom calls with layouts, what XLA's converter lacks.
 ONLY_IMPORTED = {"callbacks", "linalg", "special"}
 # The oldest of each bytecode version, those where encodings of operations changed, and the newest.
 VERSIONS = ["0.9.0", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "1.1.0", "1.5.0", "1.9.0", "1.10.0", "1.14.0", "1.20.0"]
-
-
-def tool():
-    folders = [os.environ["SHOAL_BUILD_DIR"]] if "SHOAL_BUILD_DIR" in os.environ else [
-        ROOT / "build" / preset for preset in ("release", "debug", "asan")]
-    for folder in folders:
-        path = pathlib.Path(folder) / "tests/core/stablehlo/shoal_import"
-        if path.exists():
-            return path
-    return None
-
-
-pytestmark = pytest.mark.skipif(tool() is None, reason="shoal_import is not built")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +39,7 @@ def wide_types():
 
 
 def run(*paths):
-    return subprocess.run([tool(), *map(str, paths)], capture_output=True, text=True, errors="replace", timeout=120)
+    return subprocess.run([TOOL, *map(str, paths)], capture_output=True, text=True, errors="replace", timeout=120)
 
 
 def hlo(path):

@@ -1,17 +1,15 @@
 """Joining and watching across hosts: network namespaces that share one kernel, one file system and one /dev/shm."""
 
-import os
-import pathlib
 import re
 import time
 
 import pytest
+from built import BUILD
 from hosts import Hosts, can_make_hosts
 from jobs import environment, finish, mpirun, start
 
 pytestmark = pytest.mark.skipif(not can_make_hosts(), reason="needs root and network namespaces")
 
-BUILD = pathlib.Path(os.environ.get("SHOAL_BUILD_DIR", pathlib.Path(__file__).resolve().parents[3] / "build/release"))
 PROBE = str(BUILD / "tests/launcher/rendezvous/job_probe")
 
 

@@ -2,11 +2,9 @@
 
 Small programs, one a kind of operation, over meshes of 2x4, 3x2 and 8 devices, with random shardings of
 arguments, results and of an intermediate value (there uneven ones too). Shoal partitions, jaxlib runs both
-sides (simulate.py). SHOAL_PARTITION_TOOL names the tool (else that of build/release); SHOAL_TEST_SEEDS says
-how many shardings each program gets.
+sides (simulate.py). SHOAL_TEST_SEEDS says how many shardings each program gets.
 """
 import os
-import pathlib
 import random
 import zlib
 
@@ -18,12 +16,11 @@ from jax import lax
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import simulate
+from built import BUILD
 
-BUILT = pathlib.Path(__file__).resolve().parents[3] / "build/release/tests/sharding/partition/partition_tool"
-TOOL = os.environ.get("SHOAL_PARTITION_TOOL", str(BUILT) if BUILT.exists() else "")
+TOOL = BUILD / "tests/sharding/partition/partition_tool"
 SEEDS = int(os.environ.get("SHOAL_TEST_SEEDS", "3"))
 MESHES = [((2, 4), ("x", "y")), ((3, 2), ("x", "y")), ((8,), ("x",))]
-pytestmark = pytest.mark.skipif(not TOOL, reason="partition_tool is not built")
 
 RNG = np.random.default_rng(5)
 
