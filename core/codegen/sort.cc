@@ -113,13 +113,14 @@ class SortEmitter {
     return b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, k));
   }
 
-  // void keys(inputs, out)
+  // void keys(inputs, begin, end, out): of elements [begin, end)
   absl::StatusOr<llvm::Function*> EmitKeys(const std::optional<KeyComparator>& comparator) {
     int64_t operand = comparator.has_value() ? comparator->operand : 0;
     LoopSpace space{{count_}, {1}};
     LaneBuilder lanes(ir_, std::min(8, ChooseWidth(view_, count_)));
     auto& b = lanes.b;
-    llvm::Function* f = NewFunction(".keys", b.getVoidTy(), {b.getPtrTy(), b.getPtrTy()});
+    llvm::Function* f =
+        NewFunction(".keys", b.getVoidTy(), {b.getPtrTy(), lanes.i64(), lanes.i64(), b.getPtrTy()});
     b.SetInsertPoint(llvm::BasicBlock::Create(lanes.context(), "entry", f));
     ElementEmitter e(lanes);
     llvm::Value* row = RowPointer(lanes, f->getArg(0), operand);
@@ -139,14 +140,16 @@ class SortEmitter {
       llvm::Value* key = SortKey(lanes, type, x.re);
       bool descending = is_top_k_ ? op_.attributes<TopKAttributes>().largest : comparator->descending;
       if (descending) key = b.CreateNot(key);
-      StoreKey(lanes, key, e.index().Value(index), i, f->getArg(1));
+      StoreKey(lanes, key, e.index().Value(index), b.CreateSub(i, f->getArg(1)), f->getArg(3));
       return absl::OkStatus();
     };
     int width = lanes.width();
-    int64_t whole = count_ / width * width;
-    SHOAL_RETURN_IF_ERROR(EmitLoop(lanes, lanes.I64(0), lanes.I64(whole), width, step));
+    llvm::Value *begin = f->getArg(1), *end = f->getArg(2);
+    llvm::Value* rest = b.CreateURem(b.CreateSub(end, begin), lanes.I64(width));
+    llvm::Value* whole = b.CreateSub(end, rest);
+    SHOAL_RETURN_IF_ERROR(EmitLoop(lanes, begin, whole, width, step));
     lanes.set_width(1);
-    SHOAL_RETURN_IF_ERROR(EmitLoop(lanes, lanes.I64(whole), lanes.I64(count_), 1, step));
+    SHOAL_RETURN_IF_ERROR(EmitLoop(lanes, whole, end, 1, step));
     b.CreateRetVoid();
     return f;
   }

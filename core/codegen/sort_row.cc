@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kRadixFrom = 512;  // below, comparing is faster than counting
 constexpr int kDigitBits = 11;
+constexpr int64_t kSelectBlock = 1024;  // elements of a long row that are looked at at once
 
 struct WideKey {
   uint64_t key, index;
@@ -37,16 +38,58 @@ void RadixSort(std::vector<T>& items, int key_bits) {
   }
 }
 
-template <typename T, typename Before>
-void SortItems(std::vector<T>& items, int64_t take, int key_bits, Before before) {
-  int64_t count = static_cast<int64_t>(items.size());
-  if (take * 16 < count) {
-    std::partial_sort(items.begin(), items.begin() + take, items.end(), before);
-  } else if (count < kRadixFrom) {
-    std::sort(items.begin(), items.end(), before);
+bool Before(uint64_t x, uint64_t y) { return x < y; }
+bool Before(const WideKey& x, const WideKey& y) { return x.key != y.key ? x.key < y.key : x.index < y.index; }
+
+void Keys(const SortRowArguments& a, int64_t begin, int64_t end, uint64_t* out) {
+  a.keys(a.inputs, begin, end, out);
+}
+void Keys(const SortRowArguments& a, int64_t begin, int64_t end, WideKey* out) {
+  a.keys(a.inputs, begin, end, &out->key);
+}
+
+// The first `take` items in order, of a row many times as long. Only what comes before the last of the best
+// so far is kept, and what is kept is cut back when there is a block too much of it: the row is read once and
+// nothing of its length is written.
+template <typename T>
+std::vector<T> SmallestItems(const SortRowArguments& a) {
+  if (a.take == 0) return {};
+  std::array<T, kSelectBlock> block;
+  std::vector<T> kept(static_cast<size_t>(2 * a.take) + kSelectBlock);
+  const auto middle = kept.begin() + a.take;
+  size_t count = 0;
+  bool is_full = false;
+  T limit{};
+  for (int64_t begin = 0; begin < a.count; begin += kSelectBlock) {
+    const int64_t end = std::min(begin + kSelectBlock, a.count);
+    Keys(a, begin, end, block.data());
+    for (int64_t i = 0; i < end - begin; ++i) {  // without a branch: how many pass is not to be foreseen
+      kept[count] = block[i];
+      count += !is_full || Before(block[i], limit);
+    }
+    if (count < static_cast<size_t>(2 * a.take)) continue;
+    std::nth_element(kept.begin(), middle - 1, kept.begin() + count,
+                     [](const T& x, const T& y) { return Before(x, y); });
+    count = static_cast<size_t>(a.take);
+    limit = *(middle - 1);
+    is_full = true;
+  }
+  kept.resize(count);
+  std::sort(kept.begin(), kept.end(), [](const T& x, const T& y) { return Before(x, y); });
+  return kept;
+}
+
+template <typename T>
+std::vector<T> SortedItems(const SortRowArguments& a, int key_bits) {
+  if (a.take * 16 < a.count) return SmallestItems<T>(a);
+  std::vector<T> items(static_cast<size_t>(a.count));
+  Keys(a, 0, a.count, items.data());
+  if (a.count < kRadixFrom) {
+    std::sort(items.begin(), items.end(), [](const T& x, const T& y) { return Before(x, y); });
   } else {
     RadixSort(items, key_bits);
   }
+  return items;
 }
 
 // Stable, and safe with a comparator that is no order at all (NaNs): positions are only ever merged.
@@ -63,23 +106,18 @@ void MergeSort(std::vector<uint32_t>& items, Before before) {
   }
 }
 
+// The positions of the elements that are taken, in order.
 std::vector<uint32_t> Order(const SortRowArguments& a) {
-  std::vector<uint32_t> order(static_cast<size_t>(a.count));
+  std::vector<uint32_t> order;
   if (a.keys == nullptr) {
+    order.resize(static_cast<size_t>(a.count));
     std::iota(order.begin(), order.end(), 0u);
     MergeSort(order, [&](uint32_t i, uint32_t j) { return a.less(a.inputs, i, j); });
   } else if (a.wide_key != 0) {
-    std::vector<WideKey> items(order.size());
-    a.keys(a.inputs, &items[0].key);
-    SortItems(items, a.take, 64, [](const WideKey& x, const WideKey& y) {
-      return x.key != y.key ? x.key < y.key : x.index < y.index;
-    });
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(items[i].index);
+    for (const WideKey& item : SortedItems<WideKey>(a, 64))
+      order.push_back(static_cast<uint32_t>(item.index));
   } else {
-    std::vector<uint64_t> items(order.size());
-    a.keys(a.inputs, items.data());
-    SortItems(items, a.take, 32, std::less<uint64_t>());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(items[i]);
+    for (uint64_t item : SortedItems<uint64_t>(a, 32)) order.push_back(static_cast<uint32_t>(item));
   }
   return order;
 }

@@ -16,9 +16,9 @@ struct SortRowArguments {
   char* const* outputs;
   int32_t* indices;  // if not null: gets the first `take` positions (top-k)
   int64_t wide_key;  // keys have 64 bits
-  // Writes, for element i of the row, (key << 32 | i), or with wide_key the pair key, i. Smaller keys come
-  // first. Null if the order is not that of a key; then
-  void (*keys)(char* const* inputs, uint64_t* out);
+  // Writes, for each element i of [begin, end), (key << 32 | i), or with wide_key the pair key, i. Smaller
+  // keys come first. Null if the order is not that of a key; then
+  void (*keys)(char* const* inputs, int64_t begin, int64_t end, uint64_t* out);
   // tells whether element i comes before element j.
   bool (*less)(char* const* inputs, int64_t i, int64_t j);
 };

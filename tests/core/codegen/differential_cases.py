@@ -370,6 +370,10 @@ def sorts():
     yield Case("sort_two_keys", lambda k, v: lax.sort((k, v), num_keys=2), (y, floats(r, 301, F32)), fuses=False)
     yield Case("sort_descending", lambda x: jnp.sort(x, descending=True), (floats(r, 301, F32),), fuses=False)
     yield Case("sort_complex", lambda x: lax.sort(x), (any_array(r, 77, np.complex64),), fuses=False)
+    for dtype in (F32, np.int64):  # long rows with many equal elements, in rising and falling order too
+        x = r.integers(-90, 90, (3, 20011)).astype(dtype)
+        x[1], x[2] = np.sort(x[1]), np.sort(x[2])[::-1]
+        yield Case(f"top_k_long_{dtype_name(dtype)}", lambda x: lax.top_k(x, 1000), (x,), fuses=False)
     yield Case("top_k", lambda x: lax.top_k(x, 7), (floats(r, (5, 101), F32),), fuses=False)
 
 
