@@ -117,6 +117,7 @@ absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, u
   parts.parameter_shapes = ParameterShapes(*module.entry());
   parts.result_shapes = module.entry()->root()->shape().Leaves();
   parts.result_donors = buffers.result_donors();
+  parts.released_parameters = buffers.released_parameters();
   parts.collective_count = drafter.collective_count();
   parts.temp_bytes = buffers.temp_bytes();
   parts.constants = buffers.constants();

@@ -71,6 +71,7 @@ class Assigner {
   void JoinBranches();
   void JoinResults();
   void JoinDonors();
+  void ReleaseOtherDonors(const std::vector<bool>& used, absl::Span<const ValueId> parameters);
   void PlanCopies();
   void Place();
   void PlaceConstants();
@@ -250,6 +251,23 @@ void Assigner::JoinDonors() {
           used[parameter] = donate(i, parameter);
         }
       }
+    }
+  }
+  ReleaseOtherDonors(used, parameters);
+}
+
+void Assigner::ReleaseOtherDonors(const std::vector<bool>& used, absl::Span<const ValueId> parameters) {
+  const auto& results = live_.results();
+  std::vector<bool> paired(results.size(), false);
+  for (int64_t parameter : module_.config().donors) {
+    if (used[parameter]) continue;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int64_t bytes = value(results[i]).bytes;
+      if (paired[i] || out_.result_donors_[i] >= 0 || bytes == 0) continue;
+      if (bytes != value(parameters[parameter]).bytes) continue;
+      paired[i] = true;
+      out_.released_parameters_.push_back(static_cast<int>(parameter));
+      break;
     }
   }
 }

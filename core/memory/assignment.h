@@ -62,6 +62,8 @@ class BufferAssignment {
   const std::string& constants() const { return constants_; }  // the block, to lie at a multiple of 64
   // For each result leaf the parameter leaf whose memory it takes, or -1.
   const std::vector<int>& result_donors() const { return result_donors_; }
+  // Donated parameters that a result of their size could not take, as it is made while they are read.
+  const std::vector<int>& released_parameters() const { return released_parameters_; }
   const Liveness& liveness() const { return live_; }
 
  private:
@@ -79,6 +81,7 @@ class BufferAssignment {
   int64_t temp_bytes_ = 0;
   std::string constants_;
   std::vector<int> result_donors_;
+  std::vector<int> released_parameters_;
 };
 
 }  // namespace shoal

@@ -15,7 +15,7 @@ namespace shoal {
 struct ProgramParts {
   std::string name;
   std::vector<Shape> parameter_shapes, result_shapes;
-  std::vector<int> result_donors;
+  std::vector<int> result_donors, released_parameters;
   Plan plan{{}};
   int64_t collective_count = 0;
   int64_t temp_bytes = 0;
@@ -32,6 +32,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   absl::Span<const Shape> parameter_shapes() const override { return parts_.parameter_shapes; }
   absl::Span<const Shape> result_shapes() const override { return parts_.result_shapes; }
   absl::Span<const int> result_donors() const override { return parts_.result_donors; }
+  absl::Span<const int> released_parameters() const override { return parts_.released_parameters; }
   bool has_collectives() const override { return parts_.collective_count > 0; }
   bool is_small() const override { return is_small_; }
   int64_t temp_bytes() const override { return parts_.temp_bytes; }

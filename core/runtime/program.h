@@ -43,6 +43,9 @@ class Program {
   // For each result the parameter whose memory it takes, or -1. Only parameters donated at compile time
   // occur.
   virtual absl::Span<const int> result_donors() const = 0;
+  // Donated parameters whose memory no result takes although one has their size: the caller gives them up
+  // when the run has ended.
+  virtual absl::Span<const int> released_parameters() const = 0;
   virtual bool has_collectives() const = 0;
   // True if a run is so short (a few microseconds, collectives among them if they are small) that handing it
   // to a worker costs more than running it inline.

@@ -238,8 +238,11 @@ absl::Status PjRtLoadedExecutable::Donate(PjRtDevice* device, absl::Span<PjRtBuf
                                           const ExecuteOptions& options, Run& run) const {
   const Program& program = *executable_->compiled.program;
   absl::Span<const int> donors = program.result_donors();
-  if (std::none_of(donors.begin(), donors.end(), [](int parameter) { return parameter >= 0; }))
+  absl::Span<const int> released = program.released_parameters();
+  if (released.empty() &&
+      std::none_of(donors.begin(), donors.end(), [](int parameter) { return parameter >= 0; })) {
     return absl::OkStatus();
+  }
   absl::flat_hash_set<int64_t> kept(options.non_donatable_input_indices.begin(),
                                     options.non_donatable_input_indices.end());
   absl::flat_hash_map<PjRtBuffer*, int> occurrences;
@@ -249,6 +252,10 @@ absl::Status PjRtLoadedExecutable::Donate(PjRtDevice* device, absl::Span<PjRtBuf
     return absl::InvalidArgumentError(absl::StrCat(
         "executing ", executable_->compiled.name, ": the buffer ", arguments[parameter]->shape().ToString(),
         " of argument ", parameter, " is donated, and it is another argument of the same call too"));
+  }
+  for (int parameter : released) {
+    PjRtBuffer* argument = arguments[parameter];
+    if (!kept.contains(parameter) && occurrences[argument] == 1) run.to_delete.push_back(argument);
   }
   for (size_t r = 0; r < donors.size(); ++r) {
     if (donors[r] < 0) continue;

@@ -6,10 +6,10 @@
 namespace shoal {
 namespace {
 
-std::vector<Layout> WantedLayouts(const Instruction& old) {
+std::vector<Layout> WantedLayouts(const Region& region, const Instruction& old) {
   std::vector<Layout> layouts;
   for (size_t leaf = 0; leaf < old.shape().Leaves().size(); ++leaf) {
-    layouts.push_back(Region::WantedLayout(&old, static_cast<int64_t>(leaf)));
+    layouts.push_back(region.WantedLayout(&old, static_cast<int64_t>(leaf)));
   }
   return layouts;
 }
@@ -57,7 +57,7 @@ void SetResults(Region& region, const Instruction& old, Instruction* local,
 }  // namespace
 
 absl::Status PartitionWhile(Region& region, const Instruction& old) {
-  const std::vector<Layout> state = WantedLayouts(old);
+  const std::vector<Layout> state = WantedLayouts(region, old);
   const Layout scalar = Layout::Replicated(0);
   Instruction* init = OperandIn(region, old.operand(0), state);
   SHOAL_ASSIGN_OR_RETURN(Computation * condition, PartitionCallee(region, *old.called(0), state, {scalar}));
@@ -69,12 +69,12 @@ absl::Status PartitionWhile(Region& region, const Instruction& old) {
 }
 
 absl::Status PartitionConditional(Region& region, const Instruction& old) {
-  const std::vector<Layout> out = WantedLayouts(old);
+  const std::vector<Layout> out = WantedLayouts(region, old);
   std::vector<Instruction*> operands = {region.GetWhole(old.operand(0))};
   std::vector<Computation*> branches;
   for (size_t i = 0; i < old.called().size(); ++i) {
     const Instruction* operand = old.operand(static_cast<int64_t>(i) + 1);
-    const std::vector<Layout> in = WantedLayouts(*operand);
+    const std::vector<Layout> in = WantedLayouts(region, *operand);
     operands.push_back(OperandIn(region, operand, in));
     SHOAL_ASSIGN_OR_RETURN(Computation * branch, PartitionCallee(region, *old.called(i), in, out));
     branches.push_back(branch);

@@ -69,7 +69,7 @@ class EntryPartitioner {
     const std::vector<Shape> shapes = old->shape().Leaves();
     std::vector<Layout> layouts;
     for (size_t leaf = 0; leaf < shapes.size(); ++leaf) {
-      layouts.push_back(Region::WantedLayout(old, static_cast<int64_t>(leaf)));
+      layouts.push_back(region_.WantedLayout(old, static_cast<int64_t>(leaf)));
     }
     Instruction* local = computation_->AddParameter(old->parameter_number(),
                                                     Region::LocalTree(old->shape(), layouts), old->name());

@@ -64,7 +64,7 @@ absl::Status ReduceByOneOperation(Region& region, const Instruction& old, const 
     region.SetResult(&old, 0, local, choice.results[0], combiner);
     return absl::OkStatus();
   }
-  const Layout wanted = Region::WantedLayout(&old);
+  const Layout wanted = region.WantedLayout(&old);
   local = region.Reshard(local, old.shape(), choice.results[0], wanted, combiner);
   local = builder.Binary(combiner, local, builder.BroadcastScalar(init, local->shape().dims()));
   region.SetLeaf(&old, 0, local, wanted);

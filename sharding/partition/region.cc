@@ -22,13 +22,15 @@ Shape LeafShape(const Instruction* instruction, int64_t leaf) {
 absl::Status Region::Run(const Computation& old) {
   for (const Instruction* instruction : old.instructions()) {
     if (instruction->opcode() == Opcode::kParameter) continue;
-    SHOAL_RETURN_IF_ERROR(One(instruction));
+    SHOAL_RETURN_IF_ERROR(Run(instruction));
   }
   return absl::OkStatus();
 }
 
-absl::Status Region::One(const Instruction* old) {
+absl::Status Region::Run(const Instruction* old) {
   builder_.set_op_name(old->op_name());
+  const AxisList through = PartialAxesThrough(*this, *old);
+  if (!through.empty()) return PartitionPartial(*this, *old, through);
   return PartitionFunctionFor(*old)(*this, *old);
 }
 
@@ -45,14 +47,19 @@ Layout Region::CurrentLayout(const Instruction* old, int64_t leaf) const {
   return values_.at(Resolve(old, leaf)).layout;
 }
 
-Layout Region::WantedLayout(const Instruction* old, int64_t leaf) {
+Layout Region::WantedLayout(const Instruction* old, int64_t leaf) const {
   const int64_t rank = LeafShape(old, leaf).rank();
   if (static_cast<int64_t>(old->shardings().size()) <= leaf) return Layout::Replicated(rank);
-  return LayoutOf(old->shardings()[leaf], rank);
+  return WithoutAxes(LayoutOf(old->shardings()[leaf], rank), manual_);
 }
 
+bool Region::Has(const Instruction* old, int64_t leaf) const { return values_.contains(Resolve(old, leaf)); }
+
 bool Region::IsFree(const Instruction* maybe_alias, int64_t leaf) const {
-  const Instruction* old = Resolve(maybe_alias, leaf).first;
+  const Key key = Resolve(maybe_alias, leaf);
+  const auto value = values_.find(key);
+  if (value != values_.end() && value->second.imported) return false;
+  const Instruction* old = key.first;
   switch (old->opcode()) {
     case Opcode::kIota:
       return true;
@@ -98,6 +105,10 @@ Instruction* Region::GetWhole(const Instruction* old, int64_t leaf) {
 
 void Region::SetLeaf(const Instruction* old, int64_t leaf, Instruction* local, Layout layout) {
   values_[Key(old, leaf)] = LocalValue{local, std::move(layout)};
+}
+
+void Region::Import(const Instruction* old, int64_t leaf, Instruction* local, Layout layout) {
+  values_[Key(old, leaf)] = LocalValue{local, std::move(layout), true};
 }
 
 absl::Status Region::SetFree(const Instruction* old) {

@@ -20,6 +20,7 @@ namespace shoal {
 struct LocalValue {
   Instruction* local = nullptr;
   Layout layout;
+  bool imported = false;  // made by another region
 };
 
 class Region {
@@ -30,6 +31,8 @@ class Region {
 
   // Partitions every instruction except parameters, whose leaves have been given by SetLeaf.
   absl::Status Run(const Computation& old);
+  // Partitions one instruction.
+  absl::Status Run(const Instruction* old);
 
   // --- For the code of families ---
   SpmdContext& context() { return context_; }
@@ -39,7 +42,9 @@ class Region {
 
   // Where a leaf is, and where its annotation wants it.
   Layout CurrentLayout(const Instruction* old, int64_t leaf = 0) const;
-  static Layout WantedLayout(const Instruction* old, int64_t leaf = 0);
+  Layout WantedLayout(const Instruction* old, int64_t leaf = 0) const;
+  // Whether the leaf has been made here, or given.
+  bool Has(const Instruction* old, int64_t leaf = 0) const;
   // Whether the leaf can be made in any layout without traffic.
   bool IsFree(const Instruction* old, int64_t leaf = 0) const;
   // The leaf in `layout`; made by a reshard if it is not there yet, and remembered.
@@ -49,6 +54,8 @@ class Region {
   Instruction* GetWhole(const Instruction* old, int64_t leaf = 0);
   // Gives a leaf its value as it is.
   void SetLeaf(const Instruction* old, int64_t leaf, Instruction* local, Layout layout);
+  // The same for a value that another region has made: it is not free here, whatever its operation.
+  void Import(const Instruction* old, int64_t leaf, Instruction* local, Layout layout);
   // Gives a leaf its value and brings it to the layout that its annotation wants; partial results are
   // combined by `combiner`.
   void SetResult(const Instruction* old, int64_t leaf, Instruction* local, const Layout& layout,
@@ -72,7 +79,6 @@ class Region {
   void ReportGathered(const Instruction& old, const FactorRule& rule, const Choice& choice) const;
 
  private:
-  absl::Status One(const Instruction* old);
   // Puts split dimensions whose axes are in `spread` into zeros of the whole: the axes go from the layout's
   // dimensions to its partial ones, and out of `spread`.
   Instruction* SpreadParts(Instruction* local, const Shape& global, Layout& layout, AxisList& spread);
@@ -93,6 +99,11 @@ class Region {
 // shapes, combine. Others are chosen by family or opcode in partition_table.cc.
 using PartitionFunction = absl::Status (*)(Region&, const Instruction&);
 PartitionFunction PartitionFunctionFor(const Instruction& instruction);
+
+// The axes along which operands are partial sums and the result may stay one, because the instruction is
+// linear in them; and the instruction partitioned so (linear.cc).
+AxisList PartialAxesThrough(const Region& region, const Instruction& old);
+absl::Status PartitionPartial(Region& region, const Instruction& old, const AxisList& through);
 
 absl::Status PartitionGeneric(Region& region, const Instruction& old);
 absl::Status PartitionWithChoice(Region& region, const Instruction& old, const FactorRule& rule,

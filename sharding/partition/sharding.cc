@@ -17,20 +17,12 @@ AxisList ManualAxes(const Mesh& mesh, const ManualAttributes& attributes) {
   return axes;
 }
 
-// What is left of an outside layout on the inside.
-Layout InsideLayout(const Layout& outside, const AxisList& manual) {
-  Layout inside;
-  for (const AxisList& axes : outside.dims) inside.dims.push_back(Without(axes, manual));
-  inside.partial = Without(outside.partial, manual);
-  return inside;
-}
-
 }  // namespace
 
 absl::Status PartitionConstraint(Region& region, const Instruction& old) {
   const Instruction* operand = old.operand(0);
-  if (region.IsFree(operand) && Region::WantedLayout(&old).partial.empty()) {
-    const Layout wanted = Region::WantedLayout(&old);
+  if (region.IsFree(operand) && region.WantedLayout(&old).partial.empty()) {
+    const Layout wanted = region.WantedLayout(&old);
     region.SetLeaf(&old, 0, region.Get(operand, wanted), wanted);
     return absl::OkStatus();
   }
@@ -48,7 +40,7 @@ absl::Status PartitionManual(Region& region, const Instruction& old) {
   for (int64_t i = 0; i < old.operand_count(); ++i) {
     const Instruction* operand = old.operand(i);
     const Layout layout = LayoutOf(attributes.in_shardings[i], operand->shape().rank());
-    inside.SetLeaf(body.parameter(i), 0, region.Get(operand, layout), InsideLayout(layout, manual));
+    inside.SetLeaf(body.parameter(i), 0, region.Get(operand, layout), WithoutAxes(layout, manual));
   }
   SHOAL_RETURN_IF_ERROR(inside.Run(body));
   region.builder().set_op_name(old.op_name());
@@ -56,7 +48,7 @@ absl::Status PartitionManual(Region& region, const Instruction& old) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const auto leaf = static_cast<int64_t>(i);
     const Layout layout = LayoutOf(attributes.out_shardings[i], leaves[i].rank());
-    Instruction* local = inside.Get(body.root(), leaf, InsideLayout(layout, manual));
+    Instruction* local = inside.Get(body.root(), leaf, WithoutAxes(layout, manual));
     region.SetResult(&old, leaf, local, layout);
   }
   return absl::OkStatus();

@@ -199,7 +199,7 @@ bool MatchRoll(const Instruction& old, Roll& roll) {
 // Along an evenly split dimension: the end of one neighbour and the beginning of the next, round the ring.
 bool TryRoll(Region& region, const Instruction& old) {
   Roll roll;
-  if (!MatchRoll(old, roll)) return false;
+  if (!MatchRoll(old, roll) || !region.Has(roll.x)) return false;
   const Layout layout = region.CurrentLayout(roll.x);
   const AxisList& axes = layout.dims[roll.dim];
   if (axes.empty() || !layout.partial.empty()) return false;

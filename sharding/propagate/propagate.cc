@@ -211,7 +211,8 @@ class Propagation {
     Link link;
     link.instruction = instruction;
     link.rule = RuleFor(*instruction);
-    if (link.rule.factors.empty()) return;
+    // A constraint is of use without factors, too: a scalar may be a partial sum.
+    if (link.rule.factors.empty() && instruction->opcode() != Opcode::kShardingConstraint) return;
     for (const Instruction* operand : instruction->operands()) {
       for (size_t leaf = 0; leaf < operand->shape().Leaves().size(); ++leaf) {
         link.operands.push_back(table_.ValueOf(operand, static_cast<int64_t>(leaf)));

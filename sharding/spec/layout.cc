@@ -25,6 +25,13 @@ Layout LayoutOf(const Sharding& sharding, int64_t rank) {
   return layout;
 }
 
+Layout WithoutAxes(const Layout& layout, const AxisList& manual) {
+  Layout rest;
+  for (const AxisList& axes : layout.dims) rest.dims.push_back(Without(axes, manual));
+  rest.partial = Without(layout.partial, manual);
+  return rest;
+}
+
 Sharding ToSharding(const Layout& layout, std::shared_ptr<const Mesh> mesh) {
   Sharding sharding;
   sharding.mesh = std::move(mesh);

@@ -35,6 +35,8 @@ struct Layout {
 // Drops openness, priorities and explicit replication. A sharding with no mesh, or a maximal one, is
 // replicated: what a single device would hold, all hold.
 Layout LayoutOf(const Sharding& sharding, int64_t rank);
+// What is left of a layout where arrays are local along `manual` already.
+Layout WithoutAxes(const Layout& layout, const AxisList& manual);
 // Closed dimensions, merged axes.
 Sharding ToSharding(const Layout& layout, std::shared_ptr<const Mesh> mesh);
 std::string ToString(const Layout& layout, const Mesh& mesh);

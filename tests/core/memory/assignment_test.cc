@@ -478,4 +478,22 @@ ENTRY main {
 }
 
 }  // namespace
+// Reversed in place it would be overwritten while it is read: the result has its own memory, and the donor is
+// only given up. A donor of another size than every result stays the caller's.
+TEST(AssignmentTest, DonorThatNoResultCanTakeIsReleased) {
+  std::unique_ptr<Module> module = Parse(R"(
+HloModule flip
+ENTRY main {
+  w = f32[7] parameter(0)
+  v = f32[5] parameter(1)
+  r = f32[7] reverse(w), dimensions={0}
+  ROOT t = (f32[7]) tuple(r)
+}
+)");
+  module->config().donors = {0, 1};
+  const BufferAssignment buffers = Assign(*module);
+  EXPECT_EQ(buffers.result_donors(), std::vector<int>({-1}));
+  EXPECT_EQ(buffers.released_parameters(), std::vector<int>({0}));
+}
+
 }  // namespace shoal

@@ -22,6 +22,7 @@ class AddOneProgram : public Program {
   absl::Span<const Shape> parameter_shapes() const override { return shapes_; }
   absl::Span<const Shape> result_shapes() const override { return shapes_; }
   absl::Span<const int> result_donors() const override { return donors_; }
+  absl::Span<const int> released_parameters() const override { return {}; }
   bool has_collectives() const override { return false; }
   bool is_small() const override { return !held_; }
   int64_t temp_bytes() const override { return 0; }

@@ -185,9 +185,13 @@ def test_donation():
         seen = np.asarray(z)
         np.testing.assert_array_equal(f(z), np.arange(5.0) + 1)
         np.testing.assert_array_equal(seen, np.arange(5.0))  # what somebody sees is not overwritten
+        x = jnp.arange(35.0).reshape(5, 7)
+        y = jax.jit(lambda x: x.T[::-1] + 0, donate_argnums=0)(x)  # no memory to share, gone all the same
+        np.testing.assert_array_equal(y, np.arange(35.0).reshape(5, 7).T[::-1])
+        print(x.is_deleted())
         """
     )
-    assert out.split() == ["True", "True", "True"]
+    assert out.split() == ["True", "True", "True", "True"]
 
 
 def test_errors_name_both_sides_and_the_client_still_works():

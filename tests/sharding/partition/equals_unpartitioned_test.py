@@ -191,3 +191,26 @@ def test_manual_region(name, seed, tmp_path):
     spec = NamedSharding(mesh, random_spec(rng, [("x", 2), ("y", 4)], a.shape, even=True))
     jitted = jax.jit(lambda a: MANUAL[name](mesh, a), in_shardings=(spec,))
     simulate.check(TOOL, jitted, (a,), 8, str(tmp_path / "program.mlirbc"), rtol=1e-4, atol=1e-4)
+
+
+# --- unreduced sums, which linear operations leave as they are ---
+
+def test_unreduced_gradients_of_scanned_layers(tmp_path):
+    mesh = jax.make_mesh((2,), ("x",), (AxisType.Explicit,))
+    ws, xs = F(3, 4, 4), F(2, 6, 4)
+
+    def gradients(reshard):
+        def loss(ws, x):
+            return (lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, ws)[0] ** 2).sum()
+
+        def step(ws, xs):
+            total = reshard(jnp.zeros_like(ws), P(unreduced={"x"}))
+            total, _ = lax.scan(lambda total, x: (total + jax.grad(loss)(ws, x), None), total, xs)
+            return reshard(total, P())
+
+        return step
+
+    with jax.set_mesh(mesh):
+        args = jax.device_put(ws, P(reduced={"x"})), jax.device_put(xs, P(None, "x"))
+        simulate.check(TOOL, jax.jit(gradients(jax.sharding.reshard)), args, 2, str(tmp_path / "program.mlirbc"),
+                       rtol=1e-4, atol=1e-4, plain=lambda *_: gradients(lambda x, _: x)(ws, xs))

@@ -80,6 +80,59 @@ TEST(Partition, ShapesBecomeLocalAndShardingsStay) {
   EXPECT_EQ(module->config().result_shardings.size(), 1);
 }
 
+// What is linear in a partial sum leaves it partial: one all-reduce after the loop, none in it.
+TEST(Partition, PartialSumsAreReducedOnceAfterALoop) {
+  const auto module = Partitioned(2, R"(
+    condition { s = (s32[], f32[4,4,4], f32[8,4], f32[8,4]) parameter(0)
+      i = s32[] get-tuple-element(s), index=0
+      n = s32[] constant(4)
+      ROOT less = pred[] compare(i, n), direction=LT }
+    body { s = (s32[], f32[4,4,4], f32[8,4], f32[8,4]) parameter(0)
+      i = s32[] get-tuple-element(s), index=0
+      sums = f32[4,4,4] get-tuple-element(s), index=1
+      a = f32[8,4] get-tuple-element(s), index=2
+      b = f32[8,4] get-tuple-element(s), index=3
+      d = f32[4,4] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}, sharding={mesh<[x=2]>, [{}, {}], unreduced={x}}
+      t = f32[4,4] transpose(d), dimensions={1,0}, sharding={mesh<[x=2]>, [{}, {}], unreduced={x}}
+      r = f32[1,4,4] reshape(t), sharding={mesh<[x=2]>, [{}, {}, {}], unreduced={x}}
+      zero = s32[] constant(0)
+      u = f32[4,4,4] dynamic-update-slice(sums, r, i, zero, zero), sharding={mesh<[x=2]>, [{}, {}, {}], unreduced={x}}
+      v = f32[4,4,4] add(u, sums), sharding={mesh<[x=2]>, [{}, {}, {}], unreduced={x}}
+      one = s32[] constant(1)
+      next = s32[] add(i, one)
+      ROOT t2 = (s32[], f32[4,4,4], f32[8,4], f32[8,4]) tuple(next, v, a, b) }
+    ENTRY main {
+      a = f32[8,4] parameter(0), sharding={mesh<[x=2]>, [{x}, {}]}
+      b = f32[8,4] parameter(1), sharding={mesh<[x=2]>, [{x}, {}]}
+      zero = s32[] constant(0)
+      start = f32[] constant(0)
+      sums = f32[4,4,4] broadcast(start), dimensions={}
+      partial = f32[4,4,4] sharding-constraint(sums), sharding={mesh<[x=2]>, [{}, {}, {}], unreduced={x}}
+      s = (s32[], f32[4,4,4], f32[8,4], f32[8,4]) tuple(zero, partial, a, b)
+      w = (s32[], f32[4,4,4], f32[8,4], f32[8,4]) while(s), condition=condition, body=body
+      total = f32[4,4,4] get-tuple-element(w), index=1
+      still = f32[4,4,4] sharding-constraint(total), sharding={mesh<[x=2]>, [{}, {}, {}], unreduced={x}}
+      ROOT r = f32[4,4,4] sharding-constraint(still), sharding={mesh<[x=2]>, [{}, {}, {}]} })");
+  EXPECT_EQ(Count(*module, Opcode::kAllReduce), 1);
+  ASSERT_EQ(module->entry()->root()->opcode(), Opcode::kAllReduce);
+}
+
+// Constraints count for scalars, too: the sum is not reduced and taken apart again for the first of the two.
+TEST(Partition, ScalarSumStaysPartial) {
+  const auto module = Partitioned(2, R"(
+    sum { p = f32[] parameter(0)
+      q = f32[] parameter(1)
+      ROOT s = f32[] add(p, q) }
+    ENTRY main {
+      a = f32[8] parameter(0), sharding={mesh<[x=2]>, [{x}]}
+      zero = f32[] constant(0)
+      r = f32[] reduce(a, zero), dimensions={0}, to_apply=sum
+      c = f32[] sharding-constraint(r), sharding={mesh<[x=2]>, [], unreduced={x}}
+      ROOT d = f32[] sharding-constraint(c), sharding={mesh<[x=2]>, []} })");
+  EXPECT_EQ(Count(*module, Opcode::kAllReduce), 1);
+  EXPECT_EQ(Count(*module, Opcode::kSelect), 0);
+}
+
 // Every partition must reach the same collectives in the same order: channels are numbered once.
 TEST(Partition, ChannelsAreUnique) {
   const auto module = Partitioned(8, R"(ENTRY main {
