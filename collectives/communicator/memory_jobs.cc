@@ -5,20 +5,25 @@
 
 #include "absl/container/inlined_vector.h"
 #include "collectives/reduce/reduce.h"
+#include "collectives/reduce/stream_copy.h"
 #include "core/tasks/arena.h"
 
 namespace shoal {
 namespace {
 
-// A job is cut into slices of so many bytes of the target: small enough that a reduction's other targets are
-// copied from the cache, large enough to hide a task's cost.
+// A job is cut into slices of so many bytes of the target, and reductions go on by as much at a time: small
+// enough that the other targets are copied from the cache, large enough to hide a task's cost.
 constexpr int64_t kSliceBytes = 128 << 10;
 // Below this it is quicker to do it here than to wake others.
 constexpr int64_t kParallelBytes = 128 << 10;
 
+using Copy = void (*)(void* to, const void* from, int64_t bytes);
+
+void CopyThroughCaches(void* to, const void* from, int64_t bytes) { std::memcpy(to, from, bytes); }
+
 int64_t PositionOf(const Rows& rows, int64_t at) { return at / rows.row * rows.stride + at % rows.row; }
 
-void CopyRange(const CopyJob& job, const MemoryBinding& binding, int64_t begin, int64_t end) {
+void CopyRange(const CopyJob& job, const MemoryBinding& binding, Copy copy, int64_t begin, int64_t end) {
   const char* from = binding.At(job.from.base);
   char* to = binding.At(job.to.base);
   for (int64_t at = begin; at < end;) {
@@ -29,24 +34,28 @@ void CopyRange(const CopyJob& job, const MemoryBinding& binding, int64_t begin, 
     if (from == nullptr) {
       std::memset(target, 0, n);
     } else if (const char* source = from + PositionOf(job.from, at); source != target) {
-      std::memcpy(target, source, n);
+      copy(target, source, n);
     }
     at += n;
   }
 }
 
-void ReduceRange(const ReduceJob& job, const MemoryBinding& binding, int64_t begin, int64_t end) {
+void ReduceRange(const ReduceJob& job, const MemoryBinding& binding, Copy copy, int64_t begin, int64_t end) {
   const int64_t width = ByteWidth(job.type), row = job.sources[0].row;
   absl::InlinedVector<const void*, 16> sources(job.sources.size());
+  alignas(64) static thread_local char scratch[kSliceBytes];
   for (int64_t at = begin; at < end;) {
-    const int64_t n = std::min(row - at % row, end - at);
+    const int64_t n = std::min({row - at % row, end - at, kSliceBytes});
     for (size_t i = 0; i < sources.size(); ++i) {
       sources[i] = binding.At(job.sources[i].base) + PositionOf(job.sources[i], at);
     }
+    // Past the caches the sum goes by way of memory that stays in them.
+    const bool direct = copy == CopyThroughCaches;
     char* first = binding.At(job.targets[0].base) + PositionOf(job.targets[0], at);
-    Reduce(job.type, job.reduction, sources, first, n / width);
-    for (const Rows& target : absl::MakeConstSpan(job.targets).subspan(1)) {
-      std::memcpy(binding.At(target.base) + PositionOf(target, at), first, n);
+    void* sum = direct ? first : scratch;
+    Reduce(job.type, job.reduction, sources, sum, n / width);
+    for (const Rows& target : absl::MakeConstSpan(job.targets).subspan(direct ? 1 : 0)) {
+      copy(binding.At(target.base) + PositionOf(target, at), sum, n);
     }
     at += n;
   }
@@ -55,13 +64,13 @@ void ReduceRange(const ReduceJob& job, const MemoryBinding& binding, int64_t beg
 int64_t SlicesOf(int64_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes; }
 
 // Slices of all jobs of a phase in a row, reductions first.
-void RunSlices(const Phase& phase, const MemoryBinding& binding, int64_t begin, int64_t end) {
+void RunSlices(const Phase& phase, const MemoryBinding& binding, Copy copy, int64_t begin, int64_t end) {
   int64_t first = 0;
   const auto run = [&](const auto& job, const auto& run_range) {
     const int64_t last = first + SlicesOf(job.bytes);
     if (last > begin && first < end) {
       const int64_t from = (std::max(begin, first) - first) * kSliceBytes;
-      run_range(job, binding, from, std::min(job.bytes, (std::min(end, last) - first) * kSliceBytes));
+      run_range(job, binding, copy, from, std::min(job.bytes, (std::min(end, last) - first) * kSliceBytes));
     }
     first = last;
   };
@@ -101,11 +110,13 @@ void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding) {
     int64_t slices = 0;
     for (const ReduceJob& job : phase.reductions) slices += SlicesOf(job.bytes);
     for (const CopyJob& job : phase.copies) slices += SlicesOf(job.bytes);
-    if (slices <= 1 || BytesOf(absl::MakeConstSpan(&phase, 1)) < kParallelBytes) {
-      RunSlices(phase, binding, 0, slices);
+    const int64_t bytes = BytesOf(absl::MakeConstSpan(&phase, 1));
+    const Copy copy = bytes >= kPastCachesBytes ? CopyPastCaches : CopyThroughCaches;
+    if (slices <= 1 || bytes < kParallelBytes) {
+      RunSlices(phase, binding, copy, 0, slices);
     } else {
-      Arena::Get().ParallelFor(slices, 1,
-                               [&](int64_t begin, int64_t end) { RunSlices(phase, binding, begin, end); });
+      Arena::Get().ParallelFor(
+          slices, 1, [&](int64_t begin, int64_t end) { RunSlices(phase, binding, copy, begin, end); });
     }
   }
 }

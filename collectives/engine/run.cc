@@ -7,6 +7,7 @@
 #include "absl/container/inlined_vector.h"
 #include "collectives/engine/assist.h"
 #include "collectives/reduce/reduce.h"
+#include "collectives/reduce/stream_copy.h"
 
 namespace shoal {
 namespace {
@@ -182,10 +183,15 @@ absl::Status Run::Lane::RunPiece(const Reduction& reduction, int64_t begin, int6
   const Step& step = *reduction.step;
   Transport* transport = run_->transport_;
   char* target = At(step.block) + begin;
-  if (step.kind == StepKind::kReceive)
-    return transport->Read(reduction.views[0], begin, absl::MakeSpan(target, bytes));
+  const bool past_caches = plan_.offsets.back() >= kPastCachesBytes;
   thread_local std::vector<char> scratch;
-  scratch.resize(std::max(scratch.size(), reduction.views.size() * bytes));
+  scratch.resize(std::max(scratch.size(), (reduction.views.size() + 1) * bytes));
+  if (step.kind == StepKind::kReceive) {
+    char* into = past_caches ? scratch.data() : target;
+    const absl::Status status = transport->Read(reduction.views[0], begin, absl::MakeSpan(into, bytes));
+    if (past_caches && status.ok()) CopyPastCaches(target, into, bytes);
+    return status;
+  }
   absl::InlinedVector<const void*, 16> sources;
   size_t view = 0;
   for (const Operand& operand : step.operands) {
@@ -203,7 +209,9 @@ absl::Status Run::Lane::RunPiece(const Reduction& reduction, int64_t begin, int6
     if (!status.ok()) return status;
     sources.push_back(slot);
   }
-  Reduce(plan_.type, plan_.reduction, sources, target, bytes / ByteWidth(plan_.type));
+  char* sum = past_caches ? scratch.data() + reduction.views.size() * bytes : target;
+  Reduce(plan_.type, plan_.reduction, sources, sum, bytes / ByteWidth(plan_.type));
+  if (past_caches) CopyPastCaches(target, sum, bytes);
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "collectives/reduce/stream_copy.h"
 #include "tests/collectives/communicator/job.h"
 
 namespace shoal {
@@ -217,6 +218,21 @@ TEST_P(CollectivesTest, Large) {
   for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kCollectiveBroadcast}) {
     CollectiveOp op{kind};
     op.arrays = {ArrayFor(kind, ElementType::kU8, job_->partitions(), 1, (1 << 20) + 77)};
+    Check(op);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Beyond the size from which outputs are written past the caches; a few setups do.
+TEST_P(CollectivesTest, LargerThanTheCaches) {
+  const bool by_pointer = job_->partitions() == 4 && GetParam().devices.size() == 1;
+  const bool by_pull = job_->partitions() == 3 && GetParam().wire == WireKind::kShm;
+  if (!by_pointer && !by_pull) GTEST_SKIP();
+  for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather}) {
+    CollectiveOp op{kind};
+    const int64_t whole = kPastCachesBytes / 8 + 7777;
+    op.arrays = {ArrayFor(kind, ElementType::kF64, job_->partitions(), 1,
+                          kind == CollectiveKind::kAllGather ? whole / job_->partitions() + 1 : whole)};
     Check(op);
     if (HasFatalFailure()) return;
   }

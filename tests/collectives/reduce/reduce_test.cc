@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "collectives/reduce/narrow.h"
+#include "collectives/reduce/stream_copy.h"
 #include "core/types/literal.h"
 
 namespace shoal {
@@ -214,6 +216,20 @@ TEST(ReduceTest, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(bitwise.message(), "a collective cannot reduce bf16 by xor");
   EXPECT_FALSE(CheckReduction(ElementType::kC64, ReductionKind::kMax).ok());
   EXPECT_FALSE(CheckReduction(ElementType::kToken, ReductionKind::kSum).ok());
+}
+
+TEST(StreamCopyTest, CopiesThatAndNothingElse) {
+  std::vector<char> from(20000), to(20000);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 7 + i / 251);
+  for (int64_t bytes : {0, 1, 4095, 4096, 4097, 9001, 16384}) {
+    for (int offset : {0, 1, 16, 63}) {
+      std::fill(to.begin(), to.end(), 'x');
+      CopyPastCaches(to.data() + 100 + offset, from.data() + 3 * offset, bytes);
+      std::vector<char> want(to.size(), 'x');
+      std::copy_n(from.begin() + 3 * offset, bytes, want.begin() + 100 + offset);
+      EXPECT_EQ(to, want) << bytes << " bytes at " << offset;
+    }
+  }
 }
 
 }  // namespace
