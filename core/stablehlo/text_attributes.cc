@@ -38,6 +38,12 @@ MlirAttribute* TextParser::EnumAttribute(absl::string_view word) {
   return attribute;
 }
 
+MlirAttribute* TextParser::StringAttribute(absl::string_view text) {
+  MlirAttribute* attribute = New(MlirAttributeKind::kString);
+  attribute->text = text;
+  return attribute;
+}
+
 absl::string_view TextParser::SymbolName() {
   scan_.Expect("@");
   return scan_.PeekHere() == '"' ? QuotedText() : scan_.Suffix();
@@ -213,8 +219,7 @@ MlirAttribute* TextParser::LocationBody() {
 MlirAttribute* TextParser::AttributeUnchecked(const MlirType* default_type) {
   const char next = scan_.Peek();
   if (next == '"') {
-    MlirAttribute* attribute = New(MlirAttributeKind::kString);
-    attribute->text = QuotedText();
+    MlirAttribute* attribute = StringAttribute(QuotedText());
     if (scan_.Take(":")) attribute->type = Type();
     return attribute;
   }

@@ -113,9 +113,7 @@ MlirAttribute* TextParser::Dense() {
     MlirAttribute* attribute = New(MlirAttributeKind::kDenseStrings);
     attribute->type = type;
     for (std::string& token : tokens) {
-      MlirAttribute* text = New(MlirAttributeKind::kString);
-      text->text = module_->Keep(std::move(token));
-      attribute->elements.push_back(text);
+      attribute->elements.push_back(StringAttribute(module_->Keep(std::move(token))));
     }
     return attribute;
   }

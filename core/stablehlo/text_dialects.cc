@@ -148,9 +148,7 @@ std::vector<MlirNamedAttribute> TextParser::ConvolutionDimensions() {
 MlirAttribute* TextParser::AxisRef() {
   MlirAttribute* axis = New(MlirAttributeKind::kRecord);
   axis->text = "sdy.axis_ref";
-  MlirAttribute* name = New(MlirAttributeKind::kString);
-  name->text = QuotedText();
-  axis->entries.push_back({"name", name});
+  axis->entries.push_back({"name", StringAttribute(QuotedText())});
   if (scan_.Take(":")) {
     MlirAttribute* sub = New(MlirAttributeKind::kRecord);
     sub->text = "sdy.sub_axis_info";
@@ -249,10 +247,9 @@ MlirAttribute* TextParser::MeshBody() {
     if (!axes->elements.empty()) scan_.Expect(",");
     MlirAttribute* axis = New(MlirAttributeKind::kRecord);
     axis->text = "sdy.mesh_axis";
-    MlirAttribute* name = New(MlirAttributeKind::kString);
-    name->text = QuotedText();
+    axis->entries.push_back({"name", StringAttribute(QuotedText())});
     scan_.Expect("=");
-    axis->entries = {{"name", name}, {"size", IntegerAttribute(scan_.Integer())}};
+    axis->entries.push_back({"size", IntegerAttribute(scan_.Integer())});
     axes->elements.push_back(axis);
   }
   mesh->entries.push_back({"axes", axes});
@@ -272,9 +269,7 @@ MlirAttribute* TextParser::ManualAxesBody() {
   scan_.Expect("{");
   while (ok() && !scan_.Take("}")) {
     if (!list->elements.empty()) scan_.Expect(",");
-    MlirAttribute* name = New(MlirAttributeKind::kString);
-    name->text = QuotedText();
-    list->elements.push_back(name);
+    list->elements.push_back(StringAttribute(QuotedText()));
   }
   record->entries.push_back({"value", list});
   return record;

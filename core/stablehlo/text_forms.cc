@@ -38,9 +38,7 @@ const OperationReader::FormRow OperationReader::kForms[] = {
 // module @name attributes {...} { ... }
 void OperationReader::ReadModule(MlirOperation* op) {
   if (scan_.Peek() == '@') {
-    MlirAttribute* name = parser_.New(MlirAttributeKind::kString);
-    name->text = parser_.SymbolName();
-    Put(op, "sym_name", name);
+    Put(op, "sym_name", parser_.StringAttribute(parser_.SymbolName()));
   }
   if (scan_.TakeWord("attributes")) OptionalDictionary(op);
   op->regions.push_back(ReadRegion({}, /*isolated=*/true));
@@ -49,9 +47,7 @@ void OperationReader::ReadModule(MlirOperation* op) {
 // func.func public @main(%a: type {attrs}, ...) -> (type {attrs}, ...) attributes {...} { ... }
 void OperationReader::ReadFunction(MlirOperation* op) {
   if (!scan_.TakeWord("public") && !scan_.TakeWord("private")) scan_.TakeWord("nested");
-  MlirAttribute* name = parser_.New(MlirAttributeKind::kString);
-  name->text = parser_.SymbolName();
-  Put(op, "sym_name", name);
+  Put(op, "sym_name", parser_.StringAttribute(parser_.SymbolName()));
   MlirAttribute* argument_attributes = parser_.New(MlirAttributeKind::kArray);
   MlirAttribute* result_attributes = parser_.New(MlirAttributeKind::kArray);
   const auto dictionary = [&](MlirAttribute* list) {
@@ -107,6 +103,10 @@ void OperationReader::ReadCall(MlirOperation* op) {
   MlirAttribute* callee = parser_.New(MlirAttributeKind::kSymbol);
   callee->text = parser_.SymbolName();
   Put(op, "callee", callee);
+  ReadArgumentsAndTypes(op);
+}
+
+void OperationReader::ReadArgumentsAndTypes(MlirOperation* op) {
   scan_.Expect("(");
   Operands(op, ")");
   OptionalDictionary(op);
@@ -216,20 +216,13 @@ void OperationReader::ReadWhile(MlirOperation* op) {
 
 // stablehlo.custom_call @target(%a) {attrs} : (type) -> type
 void OperationReader::ReadCustomCall(MlirOperation* op) {
-  MlirAttribute* target = parser_.New(MlirAttributeKind::kString);
-  target->text = parser_.SymbolName();
-  Put(op, "call_target_name", target);
-  scan_.Expect("(");
-  Operands(op, ")");
-  OptionalDictionary(op);
-  FunctionalResults(op);
+  Put(op, "call_target_name", parser_.StringAttribute(parser_.SymbolName()));
+  ReadArgumentsAndTypes(op);
 }
 
 // stablehlo.composite "name" %a, %b {composite_attributes = {...}, decomposition = @f} : (types) -> types
 void OperationReader::ReadComposite(MlirOperation* op) {
-  MlirAttribute* name = parser_.New(MlirAttributeKind::kString);
-  name->text = parser_.QuotedText();
-  Put(op, "name", name);
+  Put(op, "name", parser_.StringAttribute(parser_.QuotedText()));
   while (parser_.ok() && scan_.Peek() == '%') {
     if (MlirValue* value = Operand()) op->operands.push_back(value);
     if (!scan_.Take(",")) break;
@@ -240,9 +233,7 @@ void OperationReader::ReadComposite(MlirOperation* op) {
 
 // sdy.mesh @mesh = <["x"=4]>
 void OperationReader::ReadMesh(MlirOperation* op) {
-  MlirAttribute* name = parser_.New(MlirAttributeKind::kString);
-  name->text = parser_.SymbolName();
-  Put(op, "sym_name", name);
+  Put(op, "sym_name", parser_.StringAttribute(parser_.SymbolName()));
   scan_.Expect("=");
   Put(op, "mesh", parser_.MeshBody());
   OptionalDictionary(op);
@@ -288,11 +279,9 @@ void OperationReader::ReadManualComputation(MlirOperation* op) {
 
 // sdy.named_computation<"name">(%a) in_shardings=[...] (%b: type) { ... } : (...) -> ...
 void OperationReader::ReadNamedComputation(MlirOperation* op) {
-  MlirAttribute* name = parser_.New(MlirAttributeKind::kString);
   scan_.Expect("<");
-  name->text = parser_.QuotedText();
+  Put(op, "name", parser_.StringAttribute(parser_.QuotedText()));
   scan_.Expect(">");
-  Put(op, "name", name);
   ReadManualComputation(op);
 }
 

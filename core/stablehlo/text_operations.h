@@ -85,6 +85,7 @@ class OperationReader {
   void ReadReduceRegion(MlirOperation* op);
   void ReadAppliedOperation(MlirOperation* op, absl::string_view applied, size_t position);
   void ReadWhile(MlirOperation* op);
+  void ReadArgumentsAndTypes(MlirOperation* op);  // (%a, ...) {attrs} : (...) -> ...
   void ReadCustomCall(MlirOperation* op);
   void ReadComposite(MlirOperation* op);
   void ReadMesh(MlirOperation* op);

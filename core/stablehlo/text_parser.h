@@ -49,6 +49,7 @@ class TextParser {
   MlirAttribute* IntegerAttribute(int64_t value);
   MlirAttribute* IntegersAttribute(std::vector<int64_t> values);
   MlirAttribute* EnumAttribute(absl::string_view word);
+  MlirAttribute* StringAttribute(absl::string_view text);
 
  private:
   // Counts how deep types and attributes nest; fails past the limit.
