@@ -1,5 +1,9 @@
 #include "collectives/algorithms/select.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "collectives/algorithms/algorithm_list.h"
 #include "core/base/log.h"
 
@@ -19,21 +23,64 @@ constexpr Algorithm kAlgorithms[] = {
 #undef SHOAL_ROW
 };
 
+absl::string_view NameOf(CollectiveKind collective) {
+  switch (collective) {
+    case CollectiveKind::kAllReduce:
+      return "all-reduce";
+    case CollectiveKind::kAllGather:
+      return "all-gather";
+    case CollectiveKind::kReduceScatter:
+      return "reduce-scatter";
+    case CollectiveKind::kAllToAll:
+      return "all-to-all";
+    case CollectiveKind::kCollectivePermute:
+      return "collective-permute";
+    case CollectiveKind::kCollectiveBroadcast:
+      return "collective-broadcast";
+  }
+  return "";
+}
+
+// The algorithm that a wish like "all-reduce=ring" means, or null.
+const Algorithm* Wished(absl::string_view wish) {
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (wish == absl::StrCat(NameOf(algorithm.collective), "=", algorithm.name)) return &algorithm;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 absl::Span<const Algorithm> AllAlgorithms() { return kAlgorithms; }
 
-const Algorithm& SelectAlgorithm(CollectiveKind collective, const Situation& situation) {
-  const Algorithm* chosen = &kAlgorithms[0];
-  for (const Algorithm& algorithm : kAlgorithms) {
-    if (algorithm.collective != collective || !algorithm.applies(situation)) continue;
-    chosen = &algorithm;
-    break;
+absl::Status CheckAlgorithms(absl::string_view wishes) {
+  for (absl::string_view wish : absl::StrSplit(wishes, ',', absl::SkipEmpty())) {
+    if (Wished(wish) != nullptr) continue;
+    std::string all;
+    for (const Algorithm& algorithm : kAlgorithms) {
+      absl::StrAppend(&all, all.empty() ? "" : ", ", NameOf(algorithm.collective), "=", algorithm.name);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("SHOAL_ALGORITHMS: '", wish, "' names no algorithm; there are ", all));
   }
-  SHOAL_LOG_AT(2) << "collective " << static_cast<int>(collective) << " of " << situation.bytes
-                  << " bytes over " << situation.ranks << " processes"
-                  << (situation.one_host ? " of one host" : "") << ": " << chosen->name << " ("
-                  << chosen->good_for << ")";
+  return absl::OkStatus();
+}
+
+const Algorithm& SelectAlgorithm(CollectiveKind collective, const Situation& situation,
+                                 absl::string_view wishes) {
+  const Algorithm* chosen = nullptr;
+  for (absl::string_view wish : absl::StrSplit(wishes, ',', absl::SkipEmpty())) {
+    const Algorithm* wished = Wished(wish);
+    if (wished != nullptr && wished->collective == collective) chosen = wished;
+  }
+  const bool was_wished = chosen != nullptr;
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (chosen != nullptr || algorithm.collective != collective || !algorithm.applies(situation)) continue;
+    chosen = &algorithm;
+  }
+  SHOAL_LOG_AT(2) << NameOf(collective) << " of " << situation.bytes << " bytes over " << situation.ranks
+                  << " processes" << (situation.one_host ? " of one host" : "") << ": " << chosen->name
+                  << " (" << (was_wished ? "SHOAL_ALGORITHMS" : chosen->good_for) << ")";
   return *chosen;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "collectives/algorithms/schedule.h"
 #include "core/runtime/communicator.h"
@@ -27,7 +29,11 @@ struct Algorithm {
 
 // The list, in its order. Permute is not in it: its pairs are its schedule.
 absl::Span<const Algorithm> AllAlgorithms();
-// REQUIRES: `collective` is in the list.
-const Algorithm& SelectAlgorithm(CollectiveKind collective, const Situation& situation);
+// `wishes` (SHOAL_ALGORITHMS) goes before the list's conditions: "all-reduce=ring,all-gather=bruck".
+// InvalidArgument, with the names that there are, if one means nothing.
+absl::Status CheckAlgorithms(absl::string_view wishes);
+// REQUIRES: `collective` is in the list; CheckAlgorithms(wishes) is OK.
+const Algorithm& SelectAlgorithm(CollectiveKind collective, const Situation& situation,
+                                 absl::string_view wishes = "");
 
 }  // namespace shoal

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "collectives/algorithms/select.h"
 #include "collectives/communicator/world.h"
 #include "collectives/transport/mpi_wire.h"
 #include "collectives/transport/shm_wire.h"
@@ -61,6 +62,8 @@ absl::StatusOr<CollectiveOptions> CollectiveOptions::FromFlags() {
   SHOAL_ASSIGN_OR_RETURN(options.shared_memory, BoolFlag("SHOAL_SHM"));
   SHOAL_ASSIGN_OR_RETURN(options.transport, StringFlag("SHOAL_TRANSPORT"));
   SHOAL_ASSIGN_OR_RETURN(options.deterministic, BoolFlag("SHOAL_DETERMINISTIC"));
+  SHOAL_ASSIGN_OR_RETURN(options.algorithms, StringFlag("SHOAL_ALGORITHMS"));
+  SHOAL_RETURN_IF_ERROR(CheckAlgorithms(options.algorithms));
   return options;
 }
 
@@ -118,7 +121,7 @@ absl::StatusOr<std::shared_ptr<Communicator>> World::GetCommunicator(absl::Span<
   }
   auto communicator = std::make_shared<GroupCommunicator>(
       std::vector<DeviceId>(assignment.begin(), assignment.end()), topology_, engine_.get(),
-      GroupCommunicator::Options{options_.timeout, options_.deterministic});
+      GroupCommunicator::Options{options_.timeout, options_.deterministic, options_.algorithms});
   std::lock_guard<std::mutex> lock(mutex_);
   return communicators_.emplace(communicator->id(), communicator).first->second;
 }

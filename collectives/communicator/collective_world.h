@@ -25,6 +25,7 @@ struct CollectiveOptions {
   bool shared_memory = true;                    // SHOAL_SHM
   std::string transport = "auto";               // SHOAL_TRANSPORT
   bool deterministic = false;                   // SHOAL_DETERMINISTIC
+  std::string algorithms;                       // SHOAL_ALGORITHMS, checked
   static absl::StatusOr<CollectiveOptions> FromFlags();
 };
 

@@ -26,8 +26,9 @@ uint64_t HashOfAssignment(absl::Span<const DeviceId> assignment) {
 }
 
 // Of all that participants must agree on.
-uint64_t HashOfOperation(const CollectiveOp& op) {
+uint64_t HashOfOperation(const CollectiveOp& op, absl::string_view algorithms) {
   uint64_t hash = MixHash(static_cast<uint64_t>(op.kind), static_cast<uint64_t>(op.reduction));
+  for (char c : algorithms) hash = MixHash(hash, static_cast<unsigned char>(c));
   for (const CollectiveArray& array : op.arrays) {
     for (int64_t field : {static_cast<int64_t>(array.type), array.elements, array.in.outer,
                           array.in.block_elements, array.out.outer, array.out.block_elements}) {
@@ -124,7 +125,7 @@ absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::M
     const CollectiveOp& op) const {
   auto planned = std::make_shared<Planned>();
   planned->op = op;
-  planned->hash = HashOfOperation(op);
+  planned->hash = HashOfOperation(op, options_.algorithms);
   const int partitions = static_cast<int>(assignment_.size());
   planned->group_of.assign(partitions, -1);
   planned->member_of.assign(partitions, -1);
@@ -151,7 +152,8 @@ absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::M
       planned->member_of[partition] = k;
     }
     for (bool aliased : {false, true}) {
-      group->plans[aliased] = PlanGroup(op, group->view, {aliased, options_.deterministic});
+      group->plans[aliased] =
+          PlanGroup(op, group->view, {aliased, options_.deterministic, options_.algorithms});
       SHOAL_RETURN_IF_ERROR(group->plans[aliased].status());
     }
     planned->groups.push_back(std::move(group));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -23,6 +24,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   struct Options {
     absl::Duration timeout;
     bool deterministic = false;
+    std::string algorithms;  // SelectAlgorithm's wishes
   };
   // `engine` is null in a job of one process; else it outlives all calls.
   GroupCommunicator(std::vector<DeviceId> assignment, const Topology& topology, Engine* engine,

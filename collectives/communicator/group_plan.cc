@@ -65,7 +65,8 @@ class ArrayPlanner {
   // Whether an array laid out as `blocks` is packed by process already.
   bool IsPacked(const Blocks& blocks) const { return blocks.outer <= 1 && in_order_; }
   const Algorithm& Select(CollectiveKind kind, int64_t bytes) const {
-    return SelectAlgorithm(kind, {static_cast<int>(group_.processes.size()), bytes, group_.one_host});
+    return SelectAlgorithm(kind, {static_cast<int>(group_.processes.size()), bytes, group_.one_host},
+                           options_.algorithms);
   }
   Schedule Build(CollectiveKind kind, int64_t bytes, int root = 0) const {
     return Select(kind, bytes).build(static_cast<int>(group_.processes.size()), group_.self, root);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -50,6 +51,7 @@ struct GroupPlan {
 struct PlanOptions {
   bool aliased = false;        // some member's output is its input's memory
   bool deterministic = false;  // reduce in the order of ranks, whoever hosts them
+  std::string algorithms;      // SelectAlgorithm's wishes
 };
 
 // InvalidArgument if the operation makes no sense (a reduction of that type, counts that do not divide).

@@ -2,6 +2,7 @@
 #pragma once
 
 #define SHOAL_FLAG_LIST(F)                                                                                  \
+  F(SHOAL_ALGORITHMS, kString, "", "algorithms of collectives between processes: all-reduce=ring,...")      \
   F(SHOAL_AS_CPU, kBool, "0", "take the place of JAX's own cpu backend even where only cpu is asked for")   \
   F(SHOAL_COORDINATOR, kString, "",                                                                         \
     "HOST:PORT where process 0 listens; needed without mpirun or srun on many hosts")                       \

@@ -2,7 +2,7 @@
 
 import pytest
 from hosts import Hosts, can_make_hosts
-from jobs import command, jax_distributed, mpirun
+from jobs import command, environment, finish_all, jax_distributed, mpirun, start
 
 
 def check(outcome, processes):
@@ -26,6 +26,16 @@ def test_jax_distributed():
 def test_two_hosts():
     with Hosts(2) as hosts:
         check(hosts.mpirun(2, 1, command("collectives.py")), 4)
+
+
+@pytest.mark.skipif(not can_make_hosts(), reason="needs root and network namespaces")
+def test_two_hosts_by_ucx():
+    job = {"SHOAL_NUM_PROCESSES": 4, "SHOAL_COORDINATOR": "10.77.0.1:7177", "SHOAL_JOB": "two_hosts_by_ucx"}
+    with Hosts(2) as hosts:
+        # UCX would see that the hosts of this test are one machine.
+        started = [start(hosts.on(1 + p // 2, command("collectives.py")),
+                         environment(1, SHOAL_PROCESS_ID=p, UCX_TLS="tcp,self", **job)) for p in range(4)]
+        check(finish_all(started, 300), 4)
 
 
 def test_same_bits_whoever_hosts_the_devices():

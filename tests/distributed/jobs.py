@@ -63,6 +63,13 @@ def finish(process, timeout):
     return Outcome(process.returncode, output, told)
 
 
+def finish_all(processes, timeout):
+    """The outcome of a job whose processes were started one by one."""
+    outcomes = [finish(p, timeout) for p in processes]
+    told = {process: value for outcome in outcomes for process, value in outcome.told.items()}
+    return Outcome(next((o.code for o in outcomes if o.code), 0), "\n".join(o.output for o in outcomes), told)
+
+
 def start(argv, env):
     return subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -80,6 +87,4 @@ def jax_distributed(processes, devices, argv, timeout=600, **extra):
     coordinator = f"127.0.0.1:{free_port()}"
     started = [start(argv, environment(devices, TEST_COORDINATOR=coordinator, TEST_PROCESSES=processes, TEST_PROCESS=p, **extra))
                for p in range(processes)]
-    outcomes = [finish(p, timeout) for p in started]
-    told = {process: value for outcome in outcomes for process, value in outcome.told.items()}
-    return Outcome(next((o.code for o in outcomes if o.code), 0), "\n".join(o.output for o in outcomes), told)
+    return finish_all(started, timeout)

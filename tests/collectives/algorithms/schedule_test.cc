@@ -270,5 +270,17 @@ TEST(SelectTest, EverySituationHasAnAlgorithmAndSmallDataIsLinear) {
   EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {16, 1 << 30, false}).name, "ring");
 }
 
+TEST(SelectTest, WishesGoFirstAndNonsenseIsNamed) {
+  const Situation small{4, 1024, true};
+  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, small, "all-gather=bruck,all-reduce=ring").name,
+            "ring");
+  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kReduceScatter, small, "all-gather=bruck").name, "direct");
+  EXPECT_TRUE(CheckAlgorithms("").ok());
+  EXPECT_TRUE(CheckAlgorithms("all-reduce=halving_doubling,collective-broadcast=binomial").ok());
+  const std::string message(CheckAlgorithms("all-reduce=ring,all-reduce=bruck").message());
+  EXPECT_NE(message.find("'all-reduce=bruck' names no algorithm"), std::string::npos) << message;
+  EXPECT_NE(message.find("all-gather=bruck"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace shoal

@@ -81,6 +81,15 @@ TEST_F(ProcessesTest, FourProcessesOnTwoCoresCheck) {
   for (const Result& result : Start("check", 4, 1)) EXPECT_EQ(result.status, 0) << result.output;
 }
 
+TEST_F(ProcessesTest, WishedAlgorithmsCheck) {
+  constexpr absl::string_view kWishes =
+      "SHOAL_ALGORITHMS=all-reduce=ring,all-gather=bruck,reduce-scatter=pairwise,all-to-all=pairwise,"
+      "collective-broadcast=binomial";
+  for (const Result& result : Start("check", 3, 1, 20, kWishes)) {
+    EXPECT_EQ(result.status, 0) << result.output;
+  }
+}
+
 TEST_F(ProcessesTest, RandomCollectivesAreRight) {
   for (const Result& result : Start("soak", 3, 2)) EXPECT_EQ(result.status, 0) << result.output;
 }
