@@ -209,8 +209,19 @@ absl::Status Drafter::AddCollective(const Instruction* instruction, Open& open) 
 }
 
 absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) {
-  Flush(open);
   const auto& attributes = instruction->attributes<CustomCallAttributes>();
+  std::vector<Slice> operands = buffers_.OperandSlices(instruction);
+  const std::vector<Slice> results = buffers_.ResultSlices(instruction);
+  // The callee counts on one buffer where an operand is a result's alias: that is more than a wish to share.
+  for (const auto& [result, operand] : attributes.output_operand_aliases) {
+    if (result >= static_cast<int64_t>(results.size()) || operand >= static_cast<int64_t>(operands.size()))
+      return absl::InvalidArgumentError(absl::StrCat(instruction->name(), ": an alias of operand ", operand,
+                                                     " and result ", result, ", which it has not"));
+    if (operands[operand] == results[result]) continue;
+    AppendCopies({{operands[operand], results[result]}}, open.block);
+    operands[operand] = results[result];
+  }
+  Flush(open);
   CustomCallSite site{attributes.target, attributes.backend_config, attributes.api_version,
                       attributes.has_side_effect};
   for (const Instruction* operand : instruction->operands()) {
@@ -222,11 +233,10 @@ absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) 
   SetLevel(instruction, ++open.level, open);
   // A maker runs once: the call moves into its step.
   auto kept = std::make_shared<std::unique_ptr<CustomCall>>(std::move(call));
-  open.draft.push_back(
-      [kept, site, name = instruction->name(), operands = buffers_.OperandSlices(instruction),
-       results = buffers_.ResultSlices(instruction)](ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
-        return std::make_unique<CustomCallStep>(name, std::move(*kept), site, operands, results);
-      });
+  open.draft.push_back([kept, site, name = instruction->name(), operands,
+                        results](ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
+    return std::make_unique<CustomCallStep>(name, std::move(*kept), site, operands, results);
+  });
   return absl::OkStatus();
 }
 

@@ -1,10 +1,12 @@
 #include "core/lower/lower.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/effects.h"
 #include "core/lower/draft.h"
 #include "core/lower/kernels.h"
 #include "core/memory/assignment.h"
@@ -119,6 +121,9 @@ absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, u
   parts.result_donors = buffers.result_donors();
   parts.released_parameters = buffers.released_parameters();
   parts.collective_count = drafter.collective_count();
+  const std::vector<Instruction*> entry = module.entry()->instructions();
+  parts.has_effects =
+      std::any_of(entry.begin(), entry.end(), [](const Instruction* i) { return HasEffect(*i); });
   parts.temp_bytes = buffers.temp_bytes();
   parts.constants = buffers.constants();
   parts.code_bytes = code->bytes();

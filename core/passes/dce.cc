@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "core/hlo/effects.h"
 #include "core/passes/loop_state.h"
 
 namespace shoal {
@@ -87,18 +88,6 @@ absl::StatusOr<bool> ShrinkLoops(Module& module) {
 }
 
 }  // namespace
-
-bool HasEffect(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kCustomCall)
-    return instruction.attributes<CustomCallAttributes>().has_side_effect;
-  if (HasSideEffect(instruction.opcode()) && instruction.opcode() != Opcode::kRng) return true;
-  for (const Computation* callee : instruction.called()) {
-    for (const Instruction* inner : callee->instructions()) {
-      if (HasEffect(*inner)) return true;
-    }
-  }
-  return false;
-}
 
 bool RemoveDeadInstructions(Computation& computation) {
   bool changed = false;

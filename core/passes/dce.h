@@ -14,8 +14,4 @@ absl::StatusOr<bool> EliminateDeadCode(Module& module);
 // Only instructions without users, in one computation.
 bool RemoveDeadInstructions(Computation& computation);
 
-// Whether running `instruction` can be noticed by other means than its result, itself or something that it
-// calls.
-bool HasEffect(const Instruction& instruction);
-
 }  // namespace shoal

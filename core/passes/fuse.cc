@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/effects.h"
 #include "core/passes/kernel_groups.h"
 
 namespace shoal {
@@ -74,7 +75,7 @@ void RemoveUnused(Computation& computation) {
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
     Instruction* instruction = *it;
     const bool stays = !instruction->users().empty() || instruction == computation.root() ||
-                       instruction->opcode() == Opcode::kParameter || HasSideEffect(instruction->opcode()) ||
+                       instruction->opcode() == Opcode::kParameter || HasEffect(*instruction) ||
                        IsCrossDevice(instruction->opcode());
     if (!stays) computation.Remove(instruction);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/hlo/effects.h"
 
 namespace shoal {
 namespace {
@@ -36,7 +37,7 @@ class ListScheduler {
     for (Instruction* instruction : old_) {
       Info& info = info_[instruction];
       for (const Instruction* operand : Distinct(*instruction)) AddEdge(operand, instruction, info);
-      if (!HasSideEffect(instruction->opcode())) continue;
+      if (!HasSideEffect(instruction->opcode()) && !HasEffect(*instruction)) continue;
       if (last_effect != nullptr) AddEdge(last_effect, instruction, info);
       last_effect = instruction;
     }

@@ -18,6 +18,7 @@ struct ProgramParts {
   std::vector<int> result_donors, released_parameters;
   Plan plan{{}};
   int64_t collective_count = 0;
+  bool has_effects = false;
   int64_t temp_bytes = 0;
   std::string constants;
   std::shared_ptr<const void> code;  // keeps what native steps call
@@ -34,6 +35,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   absl::Span<const int> result_donors() const override { return parts_.result_donors; }
   absl::Span<const int> released_parameters() const override { return parts_.released_parameters; }
   bool has_collectives() const override { return parts_.collective_count > 0; }
+  bool has_effects() const override { return parts_.has_effects; }
   bool is_small() const override { return is_small_; }
   int64_t temp_bytes() const override { return parts_.temp_bytes; }
   int64_t code_bytes() const override { return parts_.code_bytes; }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,16 +23,22 @@
 
 namespace shoal {
 
+// What the caller attaches to one execution, for custom calls that know its types: a type's id, and an object
+// that the caller keeps until the run has ended.
+using UserData = std::vector<std::pair<int64_t, void*>>;
+
 // One partition's execution. The caller keeps everything that it points to alive until the run's future is
 // set.
 struct RunContext {
   RunId run;
   PartitionId partition;
   DeviceId device;
+  int local_ordinal = 0;                 // of the device, among those of this process
   Allocator* allocator = nullptr;        // for temporaries
   Communicator* communicator = nullptr;  // null only if the program has no collectives
   std::vector<void*> parameters;         // read only, but for donated ones
   std::vector<void*> results;  // of result_shapes' sizes; for a donating result the parameter's own pointer
+  std::shared_ptr<const UserData> user_data;  // null: none
 };
 
 class Program {
@@ -47,6 +54,9 @@ class Program {
   // when the run has ended.
   virtual absl::Span<const int> released_parameters() const = 0;
   virtual bool has_collectives() const = 0;
+  // True if a run is noticed by more than its results: a host callback that prints. JAX takes it that a
+  // device goes through such runs in the order in which they were asked for.
+  virtual bool has_effects() const { return false; }
   // True if a run is so short (a few microseconds, collectives among them if they are small) that handing it
   // to a worker costs more than running it inline.
   virtual bool is_small() const = 0;

@@ -214,6 +214,8 @@ MlirType* BytecodeTables::Decode(const Entry<MlirType>& entry, ByteReader bytes)
     type = ReadVhloType(reader);
   } else if (entry.dialect == "builtin") {
     type = ReadBuiltinType(reader);
+  } else if (entry.dialect == "stablehlo") {
+    type = ReadStablehloType(reader);
   } else {
     bytes.Fail(absl::StrCat("a type of the dialect '", entry.dialect, "', whose encoding is not known,"));
   }

@@ -78,5 +78,7 @@ MlirType* ReadBuiltinType(EntryReader& reader);
 MlirAttribute* ReadVhloAttribute(EntryReader& reader);
 MlirType* ReadVhloType(EntryReader& reader);
 MlirAttribute* ReadSdyAttribute(EntryReader& reader);
+// Of StableHLO itself, which sdy's operations keep.
+MlirType* ReadStablehloType(EntryReader& reader);
 
 }  // namespace shoal

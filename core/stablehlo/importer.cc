@@ -451,6 +451,9 @@ absl::Status OpImporter::Finish(Instruction* instruction, bool is_tuple) {
     if (shardings.size() <= leaves) {
       shardings.resize(leaves);
       instruction->set_shardings(std::move(shardings));
+    } else if (leaves == 0) {
+      // Of a call for its effect: where it runs.
+      instruction->set_shardings(std::move(shardings));
     }
   }
   if (!is_tuple) {

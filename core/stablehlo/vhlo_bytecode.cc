@@ -301,4 +301,12 @@ MlirType* ReadVhloType(EntryReader& reader) {
   }
 }
 
+MlirType* ReadStablehloType(EntryReader& reader) {
+  // StablehloBytecode.cpp's TypeCode.
+  const uint64_t code = reader.VarInt();
+  if (code == 0) return reader.module()->NewType(MlirTypeKind::kToken);
+  reader.Fail(absl::StrCat("stablehlo type code ", code));
+  return nullptr;
+}
+
 }  // namespace shoal

@@ -90,6 +90,10 @@ struct PJRT_LoadedExecutable {
   std::vector<PJRT_LogicalDeviceIds> logical_ids;
 };
 
+struct PJRT_ExecuteContext {
+  shoal::UserData user_data;
+};
+
 struct PJRT_AsyncHostToDeviceTransferManager {
   std::unique_ptr<shoal::AsyncHostToDeviceTransferManager> manager;
   PJRT_Client* client;

@@ -8,7 +8,6 @@
 #include "plugin/api/handles.h"
 
 // Carries nothing yet: what callers attach to it is for FFI handlers.
-struct PJRT_ExecuteContext {};
 
 namespace shoal {
 namespace {
@@ -80,9 +79,15 @@ absl::StatusOr<ExecuteOptions> OptionsOf(const PJRT_ExecuteOptions* options) {
   if (options->num_send_ops > 0 || options->num_recv_ops > 0) {
     return absl::UnimplementedError("send and recv callbacks of an execution");
   }
-  return ExecuteOptions{.launch_id = options->launch_id,
-                        .non_donatable_input_indices = {options->non_donatable_input_indices,
-                                                        options->num_non_donatable_input_indices}};
+  ExecuteOptions converted{.launch_id = options->launch_id,
+                           .non_donatable_input_indices = {options->non_donatable_input_indices,
+                                                           options->num_non_donatable_input_indices}};
+  // The context is the caller's only during the call: what it points to stays.
+  if (SHOAL_HAS_FIELD(*options, context) && options->context != nullptr &&
+      !options->context->user_data.empty()) {
+    converted.user_data = std::make_shared<const UserData>(options->context->user_data);
+  }
+  return converted;
 }
 
 void HandOut(const PJRT_LoadedExecutable_Execute_Args& args, size_t device, DeviceResults& results) {

@@ -31,7 +31,7 @@ PJRT_Api MakeApi() {
     bind(api);
   }
   PJRT_Extension_Base* extensions = nullptr;
-  for (auto extension : {LayoutsExtension, ShardingsExtension, MemoryDescriptionsExtension}) {
+  for (auto extension : {LayoutsExtension, ShardingsExtension, MemoryDescriptionsExtension, FfiExtension}) {
     extensions = extension(extensions);
   }
   api.extension_start = extensions;

@@ -8,12 +8,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/ids.h"
 #include "core/memory/allocator.h"
+#include "core/tasks/future.h"
 
 namespace shoal {
 
@@ -82,6 +84,20 @@ class RunsInFlight {
   int count_ = 0;
 };
 
+// The order of one device's runs with effects: each begins when the one before it has ended.
+class EffectOrder {
+ public:
+  // Puts a run, which ends with `end`, behind all others, and returns the end of the one before it.
+  Future Enqueue(Future end) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(last_, std::move(end));
+  }
+
+ private:
+  std::mutex mutex_;
+  Future last_;  // guarded by mutex_
+};
+
 class PjRtDevice {
  public:
   // `local_ordinal` is -1 for a device of another process.
@@ -97,6 +113,7 @@ class PjRtDevice {
   PjRtMemorySpace* default_memory_space() const { return spaces_[0]; }
   const std::shared_ptr<Allocator>& allocator() const { return allocator_; }
   RunsInFlight& runs() { return runs_; }
+  EffectOrder& effects() { return effects_; }
 
  private:
   PjRtClient* client_;
@@ -106,6 +123,7 @@ class PjRtDevice {
   std::vector<std::unique_ptr<PjRtMemorySpace>> owned_spaces_;
   std::vector<PjRtMemorySpace*> spaces_;
   RunsInFlight runs_;
+  EffectOrder effects_;
 };
 
 }  // namespace shoal

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/tasks/arena.h"
+#include "core/tasks/waiting_threads.h"
 #include "plugin/client/client.h"
 #include "plugin/client/strided_copy.h"
 
@@ -19,6 +20,20 @@ int KindIdOf(absl::string_view kind) {
     if (kMemoryKinds[id] == kind) return id;
   }
   return 0;
+}
+
+// A callback's program must not wait for the programs that wait for the callback.
+void AwaitRoom(PjRtDevice* device) {
+  if (!WaitingThreads::IsOne()) device->runs().AwaitAtMost(RunsInFlight::kMost - 1);
+}
+
+// Ends when `future` does, well.
+Future WithoutError(const Future& future) {
+  if (future.IsReady()) return Future();
+  auto promise = std::make_shared<Promise>();
+  Future end = promise->future();
+  future.Then([promise](const absl::Status&) { promise->Set(absl::OkStatus()); });
+  return end;
 }
 
 }  // namespace
@@ -117,10 +132,11 @@ absl::StatusOr<std::vector<DeviceResults>> PjRtLoadedExecutable::Execute(
   const RunId run_id = NextRunId(options);
   absl::Status status;
   for (size_t d = 0; d < devices_.size() && status.ok(); ++d) {
-    devices_[d]->runs().AwaitAtMost(RunsInFlight::kMost - 1);
+    AwaitRoom(devices_[d]);
     PartitionId partition(logical_ids_[d].replica * executable_->options.num_partitions +
                           logical_ids_[d].partition);
     status = Prepare(devices_[d], partition, run_id, arguments[d], runs[d]);
+    runs[d].context.user_data = options.user_data;
   }
   for (size_t d = 0; d < devices_.size() && status.ok(); ++d) {
     status = Donate(devices_[d], arguments[d], options, runs[d]);
@@ -132,6 +148,7 @@ absl::StatusOr<std::vector<DeviceResults>> PjRtLoadedExecutable::Execute(
   }
   std::vector<DeviceResults> results;
   results.reserve(devices_.size());
+  const auto order = OrderAmongDevices();
   for (size_t d = 0; d < devices_.size(); ++d) results.push_back(Launch(devices_[d], std::move(runs[d])));
   return results;
 }
@@ -151,9 +168,10 @@ absl::StatusOr<DeviceResults> PjRtLoadedExecutable::ExecuteOn(PjRtDevice* device
     partition = PartitionId(id.replica * executable_->options.num_partitions + id.partition);
   }
   // A participant of several must not wait here: those it would wait for may be started only after it.
-  if (device_assignment().size() <= 1) device->runs().AwaitAtMost(RunsInFlight::kMost - 1);
+  if (device_assignment().size() <= 1) AwaitRoom(device);
   Run run;
   absl::Status status = Prepare(device, partition, NextRunId(options), arguments, run);
+  run.context.user_data = options.user_data;
   if (status.ok()) status = Donate(device, arguments, options, run);
   if (!status.ok()) {
     run.EndUses(Future());
@@ -204,6 +222,7 @@ absl::Status PjRtLoadedExecutable::Prepare(PjRtDevice* device, PartitionId parti
   run.context.run = run_id;
   run.context.partition = partition;
   run.context.device = device->id();
+  run.context.local_ordinal = device->local_hardware_id();
   run.context.allocator = device->allocator().get();
   run.context.communicator = communicator_.get();
   run.context.parameters.resize(arguments.size());
@@ -294,7 +313,9 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run run) const {
   auto used = std::exchange(run.used, {});
   auto to_delete = std::exchange(run.to_delete, {});
   auto memories = run.results;
-  results.done = Begin(device, std::move(run));
+  const bool is_told_by_outputs =
+      run.context.user_data != nullptr && !executable_->compiled.program->has_effects();
+  results.done = BeginInOrder(device, std::move(run));
   for (PjRtBuffer* buffer : used) buffer->EndUse(results.done);
   for (PjRtBuffer* buffer : to_delete) buffer->Delete();
   absl::Span<const Shape> shapes = executable_->compiled.program->result_shapes();
@@ -302,7 +323,30 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run run) const {
     results.outputs.push_back(std::make_unique<PjRtBuffer>(
         shapes[r], device->memory_spaces()[result_kinds_[r]], std::move(memories[r]), results.done));
   }
+  // JAX keeps the end of a program with callbacks until its next barrier for effects. A pure callback's
+  // failure is the outputs' affair, and must not come up again there.
+  if (is_told_by_outputs) results.done = WithoutError(results.done);
   return results;
+}
+
+// Programs with effects are enqueued for all their devices before another is, or two of them could wait for
+// each other's collectives.
+std::unique_lock<std::mutex> PjRtLoadedExecutable::OrderAmongDevices() const {
+  static std::mutex mutex;
+  return executable_->compiled.program->has_effects() ? std::unique_lock<std::mutex>(mutex)
+                                                      : std::unique_lock<std::mutex>();
+}
+
+Future PjRtLoadedExecutable::BeginInOrder(PjRtDevice* device, Run run) const {
+  // What a callback runs would wait for the program that waits for the callback.
+  if (!executable_->compiled.program->has_effects() || WaitingThreads::IsOne()) {
+    return Begin(device, std::move(run));
+  }
+  auto end = std::make_shared<Promise>();
+  run.Add(device->effects().Enqueue(end->future()));
+  Future done = Begin(device, std::move(run));
+  done.Then([end](const absl::Status&) { end->Set(absl::OkStatus()); });
+  return done;
 }
 
 // Starts the run, or sees to it that it starts when its inputs are there. The future is ready if it ended at

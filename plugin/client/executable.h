@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,7 @@ struct ExecuteOptions {
   int64_t launch_id = 0;
   // Parameters that must stay as they are, even if the program takes their memory.
   absl::Span<const int64_t> non_donatable_input_indices;
+  std::shared_ptr<const UserData> user_data;  // for custom calls; null: none
 };
 
 // What one device's run gives at once.
@@ -95,7 +97,9 @@ class PjRtLoadedExecutable {
   absl::Status DonateOne(PjRtDevice* device, size_t result, int parameter, PjRtBuffer* argument,
                          bool may_take, Run& run) const;
   DeviceResults Launch(PjRtDevice* device, Run run) const;
+  Future BeginInOrder(PjRtDevice* device, Run run) const;
   Future Begin(PjRtDevice* device, Run run) const;
+  std::unique_lock<std::mutex> OrderAmongDevices() const;
   RunId NextRunId(const ExecuteOptions& options);
 
   PjRtClient* const client_;

@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/hlo/effects.h"
 #include "sharding/partition/region.h"
 #include "sharding/propagate/flatten.h"
 #include "sharding/propagate/program_mesh.h"
@@ -36,7 +37,7 @@ void DropDead(Computation& computation) {
   for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
     Instruction* instruction = *it;
     if (!instruction->users().empty() || instruction == computation.root()) continue;
-    if (instruction->opcode() == Opcode::kParameter || HasSideEffect(instruction->opcode())) continue;
+    if (instruction->opcode() == Opcode::kParameter || HasEffect(*instruction)) continue;
     computation.Remove(instruction);
   }
 }

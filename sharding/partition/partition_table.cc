@@ -18,6 +18,7 @@ absl::Status PartitionWhile(Region& region, const Instruction& old);  // control
 absl::Status PartitionConditional(Region& region, const Instruction& old);
 absl::Status PartitionManual(Region& region, const Instruction& old);  // sharding.cc
 absl::Status PartitionConstraint(Region& region, const Instruction& old);
+absl::Status PartitionCustomCall(Region& region, const Instruction& old);  // custom_call.cc
 
 PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
   switch (instruction.opcode()) {
@@ -59,6 +60,8 @@ PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
     case Opcode::kShardingConstraint:
     case Opcode::kReshard:
       return PartitionConstraint;
+    case Opcode::kCustomCall:
+      return PartitionCustomCall;
     case Opcode::kAfterAll:
     case Opcode::kInfeed:
     case Opcode::kOutfeed:

@@ -39,6 +39,12 @@ bool IsRematerialized(const Instruction& instruction) {
   }
 }
 
+bool IsOnOneDevice(const Instruction& instruction) {
+  const auto& shardings = instruction.shardings();
+  return std::any_of(shardings.begin(), shardings.end(),
+                     [](const Sharding& s) { return s.mesh != nullptr && s.mesh->IsMaximal(); });
+}
+
 class Propagation {
  public:
   Propagation(Module& module, const PropagationOptions& options)
@@ -372,6 +378,8 @@ class Propagation {
     for (int value : chosen_) TrimToWholeAxes(states_[value]);
     for (Computation* computation : table_.computations()) {
       for (Instruction* instruction : computation->instructions()) {
+        // A call that one device runs alone: its sharding stays and says which.
+        if (instruction->opcode() == Opcode::kCustomCall && IsOnOneDevice(*instruction)) continue;
         std::vector<Sharding> shardings;
         const int64_t leaves = static_cast<int64_t>(instruction->shape().Leaves().size());
         for (int64_t leaf = 0; leaf < leaves; ++leaf) {

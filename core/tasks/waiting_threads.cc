@@ -1,0 +1,63 @@
+#include "core/tasks/waiting_threads.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace shoal {
+namespace {
+
+thread_local bool is_waiting_thread = false;
+
+}  // namespace
+
+struct WaitingThreads::Impl {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> tasks;  // guarded by mutex
+  size_t free = 0;                          // threads that wait for a task; guarded by mutex
+
+  void Work() {
+    is_waiting_thread = true;
+    std::unique_lock<std::mutex> lock(mutex);
+    while (true) {
+      ++free;
+      changed.wait(lock, [this] { return !tasks.empty(); });
+      --free;
+      {
+        std::function<void()> task = std::move(tasks.front());
+        tasks.pop_front();
+        lock.unlock();
+        task();
+      }
+      lock.lock();
+    }
+  }
+};
+
+WaitingThreads& WaitingThreads::Get() {
+  static auto* const threads = new WaitingThreads;
+  return *threads;
+}
+
+WaitingThreads::Impl& WaitingThreads::impl() const {
+  static auto* const impl = new Impl;
+  return *impl;
+}
+
+void WaitingThreads::Submit(std::function<void()> task) {
+  Impl& all = impl();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  all.tasks.push_back(std::move(task));
+  if (all.tasks.size() > all.free) {
+    std::thread([&all] { all.Work(); }).detach();
+  } else {
+    all.changed.notify_one();
+  }
+}
+
+bool WaitingThreads::IsOne() { return is_waiting_thread; }
+
+}  // namespace shoal
