@@ -76,6 +76,19 @@ struct CallList {
   }
 };
 
+// Arrays as a callee sees them that was promised these layouts (CustomCallAttributes): the same bytes under
+// its own order of dimensions.
+std::vector<Shape> SeenInLayouts(std::vector<Shape> shapes, const Groups& layouts) {
+  for (size_t i = 0; i < shapes.size() && i < layouts.size(); ++i) {
+    const int64_t rank = shapes[i].rank();
+    if (!shapes[i].IsArray() || static_cast<int64_t>(layouts[i].size()) != rank) continue;
+    DimVector dims(rank);
+    for (int64_t j = 0; j < rank; ++j) dims[layouts[i][rank - 1 - j]] = shapes[i].dim(j);
+    shapes[i] = shapes[i].WithDims(dims);
+  }
+  return shapes;
+}
+
 }  // namespace
 
 absl::StatusOr<Plan> MakePlan(const PlanDraft& draft, ControlList controls) {
@@ -227,7 +240,8 @@ absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) 
   for (const Instruction* operand : instruction->operands()) {
     for (Shape& leaf : operand->shape().Leaves()) site.operands.push_back(leaf);
   }
-  site.results = instruction->shape().Leaves();
+  site.operands = SeenInLayouts(std::move(site.operands), attributes.operand_layouts);
+  site.results = SeenInLayouts(instruction->shape().Leaves(), attributes.result_layouts);
   site.op_name = instruction->op_name();
   SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, CustomCallRegistry::Get().Prepare(site));
   SetLevel(instruction, ++open.level, open);

@@ -20,7 +20,8 @@
 
 namespace shoal {
 
-// A custom-call instruction. Operands and results are the leaves in order, tokens among them.
+// A custom-call instruction. Operands and results are the leaves in order, tokens among them, with the
+// dimensions that the callee knows: their bytes may stand in another order, which the callee has asked for.
 struct CustomCallSite {
   std::string target;
   std::string backend_config;

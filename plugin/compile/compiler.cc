@@ -20,6 +20,7 @@
 #include "core/passes/schedule.h"
 #include "core/stablehlo/import.h"
 #include "plugin/compile/dump.h"
+#include "plugin/compile/inspect_sharding.h"
 #include "plugin/compile/op_sharding_bytes.h"
 #include "sharding/partition/partition.h"
 #include "sharding/propagate/propagate.h"
@@ -131,6 +132,7 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
     SHOAL_RETURN_IF_ERROR(PropagateShardings(*module, propagation));
     dump.Write("propagate", *module);
   }
+  SHOAL_RETURN_IF_ERROR(InspectShardings(*module));
   SHOAL_RETURN_IF_ERROR(Partition(*module));
   dump.Write("partition", *module);
   std::vector<Sharding> parameter_shardings, result_shardings;
