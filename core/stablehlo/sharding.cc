@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "core/hlo/sharding_group.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/import_sharding.h"
 #include "core/stablehlo/importer.h"
@@ -36,8 +37,21 @@ absl::Status ImportReshard(OpImporter& c) {
   return ImportAnnotated(c, Opcode::kReshard, c.Find("sharding") != nullptr ? "sharding" : "out_sharding");
 }
 
-// A wish that other values be sharded alike; it has no result, and nothing depends on it.
-absl::Status ImportShardingGroup(OpImporter& c) { return c.Expect(1, 0); }
+// A wish that other values be sharded alike. It has no result: a call that stays for its effect.
+absl::Status ImportShardingGroup(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1, 0));
+  if (c.module().config().num_partitions == 1) return absl::OkStatus();
+  const MlirAttribute* group = c.Find("group_id");
+  if (group == nullptr || group->kind != MlirAttributeKind::kInteger) {
+    return c.Error("the attribute group_id is missing");
+  }
+  CustomCallAttributes attributes;
+  attributes.target = kShardingGroupTarget;
+  attributes.backend_config = absl::StrCat(group->integer);
+  attributes.has_side_effect = true;
+  c.Add(Opcode::kCustomCall, Shape::Tuple({}), c.operands(), std::move(attributes));
+  return absl::OkStatus();
+}
 
 absl::Status ImportManualComputation(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(c.operands().size(), -1, 1));

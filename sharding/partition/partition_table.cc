@@ -1,4 +1,5 @@
 // Which operations do not go the generic way. One line each.
+#include "core/hlo/sharding_group.h"
 #include "sharding/partition/region.h"
 
 namespace shoal {
@@ -19,6 +20,9 @@ absl::Status PartitionConditional(Region& region, const Instruction& old);
 absl::Status PartitionManual(Region& region, const Instruction& old);  // sharding.cc
 absl::Status PartitionConstraint(Region& region, const Instruction& old);
 absl::Status PartitionCustomCall(Region& region, const Instruction& old);  // custom_call.cc
+
+// What only propagation reads.
+absl::Status PartitionAway(Region&, const Instruction&) { return absl::OkStatus(); }
 
 PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
   switch (instruction.opcode()) {
@@ -61,7 +65,7 @@ PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
     case Opcode::kReshard:
       return PartitionConstraint;
     case Opcode::kCustomCall:
-      return PartitionCustomCall;
+      return IsShardingGroup(instruction) ? PartitionAway : PartitionCustomCall;
     case Opcode::kAfterAll:
     case Opcode::kInfeed:
     case Opcode::kOutfeed:

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/sharding_group.h"
 #include "sharding/mesh/axes.h"
 #include "sharding/propagate/flatten.h"
 #include "sharding/propagate/link.h"
@@ -188,11 +189,31 @@ class Propagation {
         SHOAL_RETURN_IF_ERROR(AddManual(instruction, manual));
         continue;
       }
+      if (IsShardingGroup(*instruction)) {
+        SHOAL_RETURN_IF_ERROR(AddToGroup(*instruction));
+        continue;
+      }
       AddInstruction(instruction);
       for (Computation* callee : ProgramComputations(*instruction)) {
         SHOAL_RETURN_IF_ERROR(AddComputation(callee, manual));
       }
     }
+    return absl::OkStatus();
+  }
+
+  // Members of a group give each other their axes, constants and iotas among them too.
+  absl::Status AddToGroup(const Instruction& call) {
+    const int value = table_.ValueOf(call.operand(0));
+    const auto [first, is_first] =
+        groups_.emplace(call.attributes<CustomCallAttributes>().backend_config, value);
+    states_[value].rematerialized = false;
+    if (is_first) return absl::OkStatus();
+    if (states_[value].shape.dims() != states_[first->second].shape.dims()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("sharding group ", first->first, " has arrays of different shapes: ",
+                       states_[first->second].shape.ToString(), " and ", states_[value].shape.ToString()));
+    }
+    AddIdentity(first->second, value);
     return absl::OkStatus();
   }
 
@@ -441,6 +462,7 @@ class Propagation {
   std::vector<bool> foreign_result_;
   absl::flat_hash_map<Instruction*, std::vector<Sharding>> foreign_;  // parameters over another mesh
   absl::flat_hash_map<Instruction*, std::vector<int>> manual_inputs_;
+  absl::flat_hash_map<std::string, int> groups_;  // the first value of each sharding group
 };
 
 }  // namespace

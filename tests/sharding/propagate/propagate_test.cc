@@ -143,5 +143,20 @@ TEST_F(Propagate, ClosedConstraintStops) {
   EXPECT_EQ(Of("r"), "[{}, {}]");
 }
 
+// zeros_like(parameter), as an optimizer makes its state: sharded like the parameter, though zeros are made anew
+// for each use elsewhere.
+TEST_F(Propagate, GroupsShardAlike) {
+  Run(R"(ENTRY main {
+    a = f32[8,4] parameter(0), sharding={mesh<[x=4,y=2]>, [{x}, {y}]}
+    zero = f32[] constant(0)
+    z = f32[8,4] broadcast(zero), dimensions={}
+    g1 = () custom-call(a), custom_call_target="sdy.sharding_group", custom_call_has_side_effect=true, backend_config="7"
+    g2 = () custom-call(z), custom_call_target="sdy.sharding_group", custom_call_has_side_effect=true, backend_config="7"
+    ROOT t = (f32[8,4], f32[8,4]) tuple(a, z) })",
+      {{}, {true}});
+  EXPECT_EQ(Of("z"), "[{x}, {y}]");
+  EXPECT_EQ(Dims(module_->config().result_shardings[1]), "[{x}, {y}]");
+}
+
 }  // namespace
 }  // namespace shoal
