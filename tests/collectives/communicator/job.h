@@ -2,50 +2,23 @@
 // definition of every collective to compare with.
 #pragma once
 
-#include <cstring>
-#include <map>
+#include <unistd.h>
+
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "collectives/communicator/world.h"
 #include "collectives/transport/in_process_wire.h"
 #include "collectives/transport/shm_wire.h"
-#include "core/base/key_value_store.h"
 #include "core/base/topology.h"
 #include "core/types/element_type.h"
+#include "launcher/store/memory_store.h"
 
 namespace shoal {
-
-class MemoryStore : public KeyValueStore {
- public:
-  absl::Status Set(absl::string_view key, absl::string_view value) override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return values_.emplace(std::string(key), std::string(value)).second ? absl::OkStatus()
-                                                                        : absl::AlreadyExistsError(key);
-  }
-  absl::StatusOr<std::string> Get(absl::string_view key, absl::Duration timeout) override {
-    const absl::Time end = absl::Now() + timeout;
-    while (true) {
-      if (auto value = TryGet(key); value.ok()) return value;
-      if (absl::Now() > end) return absl::DeadlineExceededError(absl::StrCat("no key ", key));
-      absl::SleepFor(absl::Milliseconds(1));
-    }
-  }
-  absl::StatusOr<std::string> TryGet(absl::string_view key) override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto it = values_.find(std::string(key));
-    if (it == values_.end()) return absl::NotFoundError(key);
-    return it->second;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> values_;
-};
 
 inline Topology MakeTopology(const std::vector<int>& devices, int self, const std::string& job,
                              bool own_hosts = false) {

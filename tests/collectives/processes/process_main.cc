@@ -23,7 +23,7 @@
 #include "absl/time/clock.h"
 #include "collectives/communicator/collective_world.h"
 #include "collectives/transport/mpi.h"
-#include "tests/collectives/processes/file_store.h"
+#include "launcher/store/file_store.h"
 
 namespace shoal {
 namespace {
