@@ -1,7 +1,10 @@
 #include "core/lower/collective.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/ops/reduction.h"
 
 namespace shoal {
 namespace {
@@ -66,10 +69,8 @@ CollectiveArray ArrayOf(const Instruction& instruction, const Shape& in, const S
 
 absl::StatusOr<ReductionKind> ReductionKindOf(const Computation& reducer) {
   const Instruction& root = *reducer.root();
-  const bool plain = root.operand_count() == 2 && root.operand(0)->opcode() == Opcode::kParameter &&
-                     root.operand(1)->opcode() == Opcode::kParameter && root.operand(0) != root.operand(1);
-  if (plain) {
-    switch (root.opcode()) {
+  if (const std::optional<Opcode> opcode = ReductionOpcode(reducer)) {
+    switch (*opcode) {
       case Opcode::kAdd:
         // On pred, addition is or.
         return root.shape().element_type() == ElementType::kPred ? ReductionKind::kOr : ReductionKind::kSum;

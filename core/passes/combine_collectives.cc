@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/ops/builder.h"
-#include "core/passes/match.h"
+#include "core/ops/reduction.h"
 
 namespace shoal {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "core/ops/builder.h"
 
@@ -31,7 +30,6 @@ std::optional<int64_t> ScalarInt(const Instruction* instruction) {
   return instruction->literal().AsInt(0);
 }
 
-// The dimensions of `dims` that are not of size 1.
 IntVector WideDimensions(absl::Span<const int64_t> dims) {
   IntVector wide;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -51,43 +49,6 @@ bool IsIdentityPermutation(absl::Span<const int64_t> permutation) {
     if (permutation[i] != static_cast<int64_t>(i)) return false;
   }
   return true;
-}
-
-std::optional<Opcode> ReductionOpcode(const Computation& body) {
-  const Instruction* root = body.root();
-  if (!IsCommutative(root->opcode()) || root->operand_count() != 2 || body.parameters().size() != 2)
-    return std::nullopt;
-  const bool straight = root->operand(0) == body.parameter(0) && root->operand(1) == body.parameter(1);
-  const bool crossed = root->operand(0) == body.parameter(1) && root->operand(1) == body.parameter(0);
-  if (!straight && !crossed) return std::nullopt;
-  return root->opcode();
-}
-
-std::optional<Literal> ReductionIdentity(Opcode opcode, ElementType type) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const int bits = BitWidth(type);
-  const int64_t low = IsSigned(type) ? -(int64_t{1} << (bits - 2)) * 2 : 0;
-  const int64_t all_ones = -1;
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return ScalarLiteral(type, 0);
-    case Opcode::kMultiply:
-      return ScalarLiteral(type, 1);
-    case Opcode::kAnd:
-      return type == ElementType::kPred ? ScalarLiteral(type, 1) : IntLiteral(type, all_ones);
-    case Opcode::kMaximum:
-      if (type == ElementType::kPred) return ScalarLiteral(type, 0);
-      if (IsInteger(type)) return IntLiteral(type, low);
-      return ScalarLiteral(type, -kInfinity);
-    case Opcode::kMinimum:
-      if (type == ElementType::kPred) return ScalarLiteral(type, 1);
-      if (IsInteger(type)) return IntLiteral(type, IsSigned(type) ? -(low + 1) : all_ones);
-      return ScalarLiteral(type, kInfinity);
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace shoal

@@ -22,10 +22,4 @@ IntVector WideDimensions(absl::Span<const int64_t> dims);
 // Whether the two differ in dimensions of size 1 only, so that a reshape between them moves nothing.
 bool SameWideSizes(absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 
-// The opcode of a reduction body that is `op(parameter 0, parameter 1)` in either order, commutative; none
-// otherwise.
-std::optional<Opcode> ReductionOpcode(const Computation& body);
-// The value that does nothing in that reduction ("0 for add"), as a literal; none for opcodes without one.
-std::optional<Literal> ReductionIdentity(Opcode opcode, ElementType type);
-
 }  // namespace shoal

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/ops/reduction.h"
 #include "core/passes/match.h"
 #include "core/passes/simplify.h"
 

@@ -1,10 +1,10 @@
 #include "sharding/reshard/local_builder.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "core/ops/reduction.h"
 #include "sharding/mesh/axes.h"
 #include "sharding/mesh/devices.h"
 
@@ -23,42 +23,10 @@ int64_t HighestChannel(const Module& module) {
   return highest;
 }
 
-// Little-endian bytes of `value`, as many as `type` is wide.
-Literal Bits(ElementType type, uint64_t value) { return Literal::Scalar(type, value); }
-
-uint64_t LowestInteger(ElementType type) { return IsSigned(type) ? ~uint64_t{0} << (BitWidth(type) - 1) : 0; }
-uint64_t HighestInteger(ElementType type) {
-  if (type == ElementType::kPred) return 1;
-  const int bits = BitWidth(type) - (IsSigned(type) ? 1 : 0);
-  return bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-}
-
-Literal FloatLiteral(ElementType type, double value) { return Bits(type, FloatToBits(type, value)); }
-
 }  // namespace
 
 Literal IdentityOf(Opcode combiner, ElementType type) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  switch (combiner) {
-    case Opcode::kMultiply:
-      if (IsFloat(type)) return FloatLiteral(type, 1);
-      if (IsComplex(type)) {
-        Literal one(Shape::Scalar(type));
-        const ElementType part = RealPart(type);
-        const uint64_t bits = FloatToBits(part, 1);
-        std::memcpy(one.mutable_data(), &bits, ByteWidth(part));
-        return one;
-      }
-      return Bits(type, 1);
-    case Opcode::kMinimum:
-      return IsFloat(type) ? FloatLiteral(type, infinity) : Bits(type, HighestInteger(type));
-    case Opcode::kMaximum:
-      return IsFloat(type) ? FloatLiteral(type, -infinity) : Bits(type, LowestInteger(type));
-    case Opcode::kAnd:
-      return Bits(type, type == ElementType::kPred ? 1 : ~uint64_t{0});
-    default:
-      return Literal(Shape::Scalar(type));
-  }
+  return ReductionIdentity(combiner, type).value_or(Literal(Shape::Scalar(type)));
 }
 
 SpmdContext::SpmdContext(Module& module, std::shared_ptr<const Mesh> mesh)

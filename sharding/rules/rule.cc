@@ -1,9 +1,11 @@
 #include "sharding/rules/rule.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/ops/reduction.h"
 
 namespace shoal {
 namespace {
@@ -60,14 +62,9 @@ std::string ToString(const FactorRule& rule) {
 }
 
 Combiner CombinerOf(const Computation& region) {
-  const Instruction* root = region.root();
-  if (root == nullptr || root->operand_count() != 2 || region.parameters().size() != 2) {
-    return Combiner::kRegion;
-  }
-  const Instruction *a = root->operand(0), *b = root->operand(1);
-  const Instruction *p = region.parameter(0), *q = region.parameter(1);
-  if (!((a == p && b == q) || (a == q && b == p))) return Combiner::kRegion;
-  switch (root->opcode()) {
+  const std::optional<Opcode> opcode = region.root() == nullptr ? std::nullopt : ReductionOpcode(region);
+  if (!opcode) return Combiner::kRegion;
+  switch (*opcode) {
     case Opcode::kAdd:
       return Combiner::kAdd;
     case Opcode::kMultiply:
