@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "launcher/cluster/environments.h"
 
@@ -19,13 +20,6 @@ constexpr ClusterEnvironment kEnvironments[] = {
     {"Slurm", "SLURM_STEP_ID (srun)", SlurmPresent, ReadSlurm},
     {"PMI", "PMI_RANK or PMIX_RANK (MPICH, Intel MPI, PRRTE)", PmiPresent, ReadPmi},
 };
-
-// FNV-1a: the same in all processes whatever their build, which absl::Hash is not.
-uint64_t Fingerprint(absl::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
-  return hash;
-}
 
 absl::Status Check(const Cluster& cluster) {
   if (cluster.process_count < 1 || cluster.process_id < 0 || cluster.process_id >= cluster.process_count) {

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/base/fingerprint.h"
 
 namespace shoal {
 namespace {
@@ -64,12 +65,7 @@ absl::StatusOr<PjRtTopologyDescription> PjRtTopologyDescription::Deserialize(abs
 }
 
 uint64_t PjRtTopologyDescription::Fingerprint() const {
-  // FNV-1a: the same in every process and build.
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char c : absl::StrCat(platform_version, "\n", Serialize())) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
+  return shoal::Fingerprint(absl::StrCat(platform_version, "\n", Serialize()));
 }
 
 }  // namespace shoal
