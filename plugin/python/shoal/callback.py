@@ -165,8 +165,10 @@ def _handler(pointer):
     try:
         _call(frame)
     except BaseException as error:  # it must not pass into C
+        # What happened first: other processes are told the beginning of it.
+        summary = "".join(traceback.format_exception_only(error)).strip()
         text = "".join(traceback.format_exception(error))
-        return frame.api.contents.error(f"CpuCallback error calling callback: {text}")
+        return frame.api.contents.error(f"CpuCallback error calling callback: {summary}\n{text}")
     return None
 
 
