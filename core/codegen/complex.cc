@@ -214,6 +214,11 @@ absl::StatusOr<Element> EmitComplexValue(LaneBuilder& lanes, const Instruction& 
         return m.Extreme(x, y, y, x);
       case Opcode::kMinimum:
         return m.Extreme(x, y, x, y);
+      case Opcode::kClamp: {  // of low, number, high
+        Element raised = m.Extreme(x, y, y, x), high = operands[2];
+        lanes.Unify(raised, high);
+        return m.Extreme(raised, high, raised, high);
+      }
       case Opcode::kAtan2: {
         // -i log((y + i x) / sqrt(x^2 + y^2)) for the operands y, x
         Element square = {m.Add(m.Multiply(x, x).re, m.Multiply(y, y).re),

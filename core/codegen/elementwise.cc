@@ -470,6 +470,7 @@ absl::StatusOr<Element> EmitElementwiseValue(LaneBuilder& lanes, const Instructi
                                                : llvm::Constant::getNullValue(operands[0].re->getType())};
     case Opcode::kClamp: {  // min(max(x, low), high)
       type = op.shape().element_type();
+      if (IsComplex(type)) break;
       llvm::Value *low = operands[0].re, *x = operands[1].re, *high = operands[2].re;
       lanes.Unify(low, x);
       llvm::Value* lower[] = {low, x};

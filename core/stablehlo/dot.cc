@@ -21,6 +21,24 @@ absl::StatusOr<Precision> PrecisionOf(const OpImporter& c) {
   return highest;
 }
 
+namespace {
+
+// A real product of complex numbers, as JAX's preferred_element_type may ask for, is the real part of the
+// complex one.
+absl::Status EmitDot(OpImporter& c, DotAttributes attributes) {
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
+  SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
+  const ElementType type = c.operand_shape(0).element_type();
+  if (!IsComplex(type) || !shape.IsArray() || IsComplex(shape.element_type()))
+    return c.Emit(Opcode::kDot, c.operands(), std::move(attributes));
+  Instruction* product =
+      c.Add(Opcode::kDot, shape.WithElementType(type), c.operands(), std::move(attributes));
+  Instruction* real = c.Add(Opcode::kReal, shape.WithElementType(RealPart(type)), {product});
+  return c.Emit(Opcode::kConvert, {real});
+}
+
+}  // namespace
+
 absl::Status ImportDotGeneral(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(2));
   DotAttributes attributes;
@@ -29,7 +47,7 @@ absl::Status ImportDotGeneral(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(attributes.lhs_contracting_dims, c.IntsOr("lhs_contracting_dimensions", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(attributes.rhs_contracting_dims, c.IntsOr("rhs_contracting_dimensions", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(attributes.precision, PrecisionOf(c));
-  return c.Emit(Opcode::kDot, c.operands(), std::move(attributes));
+  return EmitDot(c, std::move(attributes));
 }
 
 // Contracts the last dimension of the left with the first of the right.
@@ -41,7 +59,7 @@ absl::Status ImportDot(OpImporter& c) {
   attributes.lhs_contracting_dims = {c.operand_shape(0).rank() - 1};
   attributes.rhs_contracting_dims = {0};
   SHOAL_ASSIGN_OR_RETURN(attributes.precision, PrecisionOf(c));
-  return c.Emit(Opcode::kDot, c.operands(), std::move(attributes));
+  return EmitDot(c, std::move(attributes));
 }
 
 }  // namespace shoal

@@ -125,3 +125,14 @@ def test_where_the_specification_and_jaxlib_differ():
     got = np.asarray(jax.jit(lambda v: jax.lax.reduce_precision(v, 5, 0))(np.float32([np.nan, np.inf, 1.4, 1.6])))
     np.testing.assert_array_equal(got, np.float32([np.inf, np.inf, 1, 2]))
     """)
+
+
+def test_complex_clamp_and_real_products_of_complex_numbers():
+    run("""
+    r = np.random.default_rng(0)
+    x, y = ((r.standard_normal(s) + 1j * r.standard_normal(s)).astype(np.complex64) for s in ((3, 4), (4, 5)))
+    got = jax.jit(lambda a: jax.lax.clamp(np.complex64(-0.5 + 1j), a, np.complex64(0.5 - 1j)))(x)
+    np.testing.assert_array_equal(got, np.minimum(np.maximum(x, np.complex64(-0.5 + 1j)), np.complex64(0.5 - 1j)))
+    got = jax.jit(lambda a, b: jax.lax.dot(a, b, preferred_element_type=jnp.float32))(x, y)
+    np.testing.assert_allclose(got, (x @ y).real, rtol=1e-5, atol=1e-5)
+    """)
