@@ -6,6 +6,8 @@
 #include "core/codegen/kernel_view.h"
 #include "core/codegen/module_builder.h"
 #include "core/codegen/native_call.h"
+#include "core/codegen/row_fusion.h"
+#include "core/codegen/row_kernel.h"
 
 namespace shoal {
 namespace {
@@ -45,6 +47,15 @@ bool ReadsOnlyInPlace(const Instruction& op, const Instruction* leaf,
   }
   known[&op] = in_place;
   return in_place;
+}
+
+// Whether arrays of this shape hold the rows that a row fusion reduces.
+bool IsRowOf(const KernelView& view, const Shape& shape) {
+  bool is = false;
+  view.ForEach([&](const Instruction& op) {
+    is |= op.opcode() == Opcode::kReduce && op.operand(0)->shape().dims() == shape.dims();
+  });
+  return is;
 }
 
 const Instruction* LeafAt(const KernelView& view, int64_t buffer) {
@@ -163,6 +174,8 @@ bool MayShareBuffer(const Instruction& fusion_or_op, int64_t operand, int64_t ou
     return output < inputs && view.root->operand(output) == leaf && once && (only_user || fused_update);
   }
   if (ByteWidth(leaf->shape().element_type()) != ByteWidth(shape.element_type())) return false;
+  // Whatever has a row fusion's own dimensions is read where it is written, and before that.
+  if (NeedsRowKernel(fusion_or_op)) return leaf->shape().dims() == shape.dims() && IsRowOf(view, shape);
   if (!HeroReduces(view).empty()) return false;
   absl::flat_hash_map<const Instruction*, bool> known;
   for (const KernelRoot& root : view.roots) {
@@ -192,6 +205,7 @@ absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name
   }
   KernelView view(op);
   IrModule& ir = builder.ir();
+  if (NeedsRowKernel(op)) return EmitRowKernel(view, name, ir);
   switch (view.root->opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:

@@ -21,6 +21,9 @@ namespace shoal {
 struct FusionModel {
   std::function<bool(const Instruction&)> can_fuse;           // may stand inside a fusion
   std::function<double(const Instruction&)> element_cost_ns;  // of one element, operands at hand
+  // Whether one kernel can reduce rows and use the results on them (`inside`: operands first). Null: none.
+  std::function<bool(absl::Span<Instruction* const> inside, absl::Span<Instruction* const> roots)>
+      can_be_row_kernel = nullptr;
 };
 
 // True if something changed.

@@ -27,6 +27,7 @@ class FusionPlan {
   // Whether `user`, computed inside the kernel of `root`, reads `operand` element by element where the kernel
   // writes (or, for a reduce as root, where it reads its own operand).
   bool ReadsInPlace(const Instruction* root, const Instruction* user, int64_t operand) const;
+  const FusionModel& model() const { return model_; }
   // Whether a kernel may grow from this root.
   bool CanBeKernel(const Instruction* instruction) const { return nodes_.at(instruction).fusable; }
 

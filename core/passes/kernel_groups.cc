@@ -7,6 +7,7 @@ namespace {
 
 constexpr int64_t kWorthJoiningBytes = 4096;  // what is smaller stays in the first-level cache anyway
 constexpr size_t kMaxOutputs = 8, kMaxOutside = 24, kMaxInside = 150;
+constexpr size_t kMaxRowRoots = 16;
 constexpr size_t kMaxSearch = 4000;  // instructions looked at before a join is given up
 
 bool IsPlain(const Instruction& instruction) {
@@ -26,6 +27,7 @@ KernelGroups::KernelGroups(const FusionPlan& plan) : plan_(plan) {
   for (Instruction* instruction : plan.instructions()) {
     if (reads_.contains(instruction)) Join(instruction);
   }
+  JoinRows();
   groups_.erase(
       std::remove_if(groups_.begin(), groups_.end(), [](const KernelGroup& g) { return g.roots.empty(); }),
       groups_.end());
@@ -33,7 +35,9 @@ KernelGroups::KernelGroups(const FusionPlan& plan) : plan_(plan) {
 
 bool KernelGroups::IsInside(const KernelGroup& group, const Instruction* user, int64_t operand) const {
   const Instruction* producer = user->operand(operand);
-  if (std::find(group.roots.begin(), group.roots.end(), producer) != group.roots.end()) return true;
+  for (const std::vector<Instruction*>* own : {&group.roots, &group.hidden}) {
+    if (std::find(own->begin(), own->end(), producer) != own->end()) return true;
+  }
   return plan_.IsInlined(user, operand);
 }
 
@@ -121,6 +125,51 @@ bool KernelGroups::TryJoin(int group, Instruction* root) {
   group_of_[root] = group;
   into = std::move(joined);
   return true;
+}
+
+// Goes through the kernels in order, so that a chain of reductions grows from its beginning.
+void KernelGroups::JoinRows() {
+  if (plan_.model().can_be_row_kernel == nullptr) return;
+  for (Instruction* root : plan_.instructions()) {
+    if (!reads_.contains(root)) continue;
+    for (Instruction* operand : reads_.at(root).outside) {
+      auto from = group_of_.find(operand);
+      if (from != group_of_.end() && from->second != group_of_.at(root))
+        TryJoinRows(from->second, group_of_.at(root));
+    }
+  }
+  for (KernelGroup& group : groups_) {
+    if (group.is_row) HideInnerRoots(group);
+  }
+}
+
+bool KernelGroups::TryJoinRows(int first, int second) {
+  KernelGroup joined{groups_[first].roots, {}, true, {}};
+  joined.roots.insert(joined.roots.end(), groups_[second].roots.begin(), groups_[second].roots.end());
+  if (joined.roots.size() > kMaxRowRoots) return false;
+  absl::flat_hash_set<const Instruction*> seen, outside;
+  for (Instruction* member : joined.roots) {
+    Visit(joined, member, seen, joined.inside);
+    for (const Instruction* operand : reads_.at(member).outside) outside.insert(operand);
+  }
+  if (joined.inside.size() > kMaxInside || outside.size() > kMaxOutside + joined.roots.size()) return false;
+  if (!plan_.model().can_be_row_kernel(joined.inside, joined.roots) || MakesCircle(joined.roots))
+    return false;
+  for (Instruction* member : joined.roots) group_of_[member] = second;
+  groups_[first] = {};
+  groups_[second] = std::move(joined);
+  return true;
+}
+
+void KernelGroups::HideInnerRoots(KernelGroup& group) {
+  const absl::flat_hash_set<const Instruction*> inside(group.inside.begin(), group.inside.end());
+  std::vector<Instruction*> read_outside;
+  for (Instruction* root : group.roots) {
+    bool outside = root->users().empty() || root == root->parent()->root();
+    for (const Instruction* user : root->users()) outside |= !inside.contains(user);
+    (outside ? read_outside : group.hidden).push_back(root);
+  }
+  group.roots = std::move(read_outside);
 }
 
 // Whether one of `roots` needs another one by way of something outside their kernel.

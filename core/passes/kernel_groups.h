@@ -16,6 +16,8 @@ namespace shoal {
 struct KernelGroup {
   std::vector<Instruction*> roots;   // in order
   std::vector<Instruction*> inside;  // computed in the kernel, operands first
+  bool is_row = false;               // goes over rows; then also
+  std::vector<Instruction*> hidden;  // roots of kernels that it was made of, read by itself only
 };
 
 class KernelGroups {
@@ -41,6 +43,9 @@ class KernelGroups {
              absl::flat_hash_set<const Instruction*>& seen, std::vector<Instruction*>& inside) const;
   void Join(Instruction* root);
   bool TryJoin(int group, Instruction* root);
+  void JoinRows();
+  bool TryJoinRows(int first, int second);
+  static void HideInnerRoots(KernelGroup& group);
   bool SamePositions(const Instruction* a, const Instruction* b) const;
   bool MakesCircle(const std::vector<Instruction*>& roots) const;
 

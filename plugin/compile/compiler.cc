@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/codegen/kernel.h"
+#include "core/codegen/row_fusion.h"
 #include "core/hlo/cost_analysis.h"
 #include "core/hlo/instruction.h"
 #include "core/hlo/module_proto.h"
@@ -144,7 +145,7 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   compiled.fingerprint = FingerprintOf(*module);
   SHOAL_RETURN_IF_ERROR(Optimize(*module, observer).status());
   UnshareControl(*module);
-  SHOAL_RETURN_IF_ERROR(Fuse(*module, FusionModel{CanFuse, ElementCostNs}).status());
+  SHOAL_RETURN_IF_ERROR(Fuse(*module, FusionModel{CanFuse, ElementCostNs, CanBeRowKernel}).status());
   dump.Write("fuse", *module);
   SHOAL_RETURN_IF_ERROR(Schedule(*module).status());
   dump.Write("schedule", *module);

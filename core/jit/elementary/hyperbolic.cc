@@ -4,15 +4,21 @@ using namespace elementary;
 
 namespace {
 
-// With e = expm1(-2|x|) near 0, where no digits may cancel: -e / (2 + e). With t = exp(-2|x|) elsewhere: 1 - 2t / (1 + t),
-// a small correction. One exponential and one division serve both.
+// From here on tanh rounds to 1.
+template <typename T>
+constexpr T kTanhIsOne = sizeof(T) == 4 ? 10 : 22;
+
+// With e = expm1(-2|x|) near 0, where no digits may cancel: -e / (2 + e). With t = exp(-2|x|) elsewhere: 1 -
+// 2t / (1 + t), a small correction. One exponential and one division serve both, and since |x| is bounded its
+// power of two is one factor.
 template <typename T>
 SHOAL_INLINE T Tanh(T x) {
   T a = Abs(x);
-  ExpArgument<T> argument = ReduceExp(ClampExp(T(-2) * a));
-  T p = ExpM1Core(argument.r);
-  T e = ExpM1From(argument, p);
-  T t = Scale(T(1) + p, argument.n);
+  a = Select(a > kTanhIsOne<T>, kTanhIsOne<T>, a);  // NaN stays
+  ExpArgument<T> argument = ReduceExp(T(-2) * a);
+  T p = ExpM1Core(argument.r), power = PowerOfTwo<T>(argument.n);
+  T e = Fma(power, p, power - T(1));
+  T t = Fma(power, p, power);
   bool near = a < T(0.55);
   T numerator = Select(near, -e, T(2) * t);
   T denominator = Select(near, T(2) + e, T(1) + t);

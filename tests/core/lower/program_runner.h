@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/codegen/kernel.h"
+#include "core/codegen/row_fusion.h"
 #include "core/hlo/parser.h"
 #include "core/lower/lower.h"
 #include "core/memory/liveness.h"
@@ -25,7 +26,7 @@ inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& 
                                                                         KernelCache& cache = TestKernels()) {
   UnshareControl(module);
   if (fuse) {
-    absl::StatusOr<bool> fused = Fuse(module, FusionModel{CanFuse, ElementCostNs});
+    absl::StatusOr<bool> fused = Fuse(module, FusionModel{CanFuse, ElementCostNs, CanBeRowKernel});
     if (!fused.ok()) return fused.status();
   }
   absl::StatusOr<bool> scheduled = Schedule(module);
