@@ -8,6 +8,8 @@ def register() -> None:
 
     default = mlir._lowerings[lax.sqrt_p].rule
     mlir.register_lowering(lax.sqrt_p, lambda ctx, x, **params: _sqrt(default, ctx, x, **params), platform="cpu")
+    for primitive in (lax.erf_p, lax.erfc_p):
+        _compute_small_floats_in_f32(primitive)
 
 
 def _sqrt(default, ctx, x, **params):
@@ -28,3 +30,24 @@ def _sqrt(default, ctx, x, **params):
 
     signed = mlir.lower_fun(with_sign, multiple_results=False)
     return signed(ctx.replace(primitive=None, avals_in=[aval, *ctx.avals_in]), *root, x)
+
+
+def _compute_small_floats_in_f32(primitive):
+    """jaxlib fails to write the error functions of floats of 4 and 8 bits in StableHLO, so no plugin ever gets them."""
+    import jax.numpy as jnp
+    from jax import lax
+    from jax._src.interpreters import mlir
+
+    default = mlir._lowerings[primitive].rule
+
+    def lower(ctx, x, **params):
+        dtype = ctx.avals_in[0].dtype
+        if dtype.itemsize > 1:
+            return default(ctx, x, **params)
+
+        def wide(x):
+            return lax.convert_element_type(primitive.bind(lax.convert_element_type(x, jnp.float32), **params), dtype)
+
+        return mlir.lower_fun(wide, multiple_results=False)(ctx, x)
+
+    mlir.register_lowering(primitive, lower, platform="cpu")
