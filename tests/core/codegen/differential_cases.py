@@ -406,6 +406,7 @@ def ffts():
                 yield Case("rfft_" + name, lambda x, a=axes: jnp.fft.rfftn(x, axes=a), (x.real.copy(),), **near)
                 half, sizes = x[..., :shape[-1] // 2 + 1], shape[-rank:]
                 yield Case("irfft_" + name, lambda x, s=sizes, a=axes: jnp.fft.irfftn(x, s=s, axes=a), (half,), **near)
+    yield Case("fft_of_nothing", jnp.fft.fft, (np.zeros((0, 8), np.complex64),), fuses=False)
 
 
 def linalg():
@@ -414,6 +415,8 @@ def linalg():
                          lambda ctx, a, lower: [hlo.cholesky(a, lower=mlir.ir.BoolAttr.get(lower))])
     solve = operation("hlo_solve", lambda a, b, **_: b, lambda ctx, a, b, left, lower, unit, transpose: [
         hlo.triangular_solve(a, b, *map(mlir.ir.BoolAttr.get, (left, lower, unit)), hlo.TransposeAttr.get(transpose))])
+    indefinite = np.stack([np.diag([4.0, 9, -1, 1]), np.diag([4.0, 9, 1, 1])])  # NaNs for the first, not for the second
+    yield Case("cholesky_indefinite", lambda a: jnp.isnan(cholesky.bind(a, lower=True)).any((1, 2)), (indefinite,), fuses=False)
     for n, batch in [(1, 2), (3, 5), (67, 2), (150, 1)]:
         for dtype in [F32, np.complex128] if n > 100 else [F32, F64, *COMPLEX]:
             name = f"{n}_{dtype_name(dtype)}"
