@@ -63,6 +63,21 @@ def test_a_kernel_of_the_user(tmp_path):
         }
         XLA_FFI_DEFINE_HANDLER_SYMBOL(scale, Scale, ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()
                                       .Attr<float>("by").Attr<ffi::Span<const int64_t>>("plus"));
+        static ffi::Error InPlace(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+          if (x.untyped_data() != y->untyped_data()) return ffi::Error::Internal("two buffers");
+          y->typed_data()[0] += 1;
+          return ffi::Error::Success();
+        }
+        XLA_FFI_DEFINE_HANDLER_SYMBOL(in_place, InPlace, ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>()
+                                      .Ret<ffi::Buffer<ffi::F32>>());
+        static ffi::Error Columns(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+          auto d = x.dimensions();
+          if (d.size() != 2 || d[0] != 3 || d[1] != 4) return ffi::Error::Internal("not 3 x 4");
+          for (int i = 0; i < 12; ++i) y->typed_data()[i] = x.typed_data()[i];
+          return ffi::Error::Success();
+        }
+        XLA_FFI_DEFINE_HANDLER_SYMBOL(columns, Columns, ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>()
+                                      .Ret<ffi::Buffer<ffi::F32>>());
         """
     )
     run(
@@ -81,6 +96,17 @@ def test_a_kernel_of_the_user(tmp_path):
         want = 2 * x + np.tile([10, 20], 6).reshape(3, 4)
         np.testing.assert_array_equal(jax.jit(call)(x), want)
         np.testing.assert_array_equal(jax.vmap(call)(x), want)
+        for name in ("in_place", "columns"):
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(ctypes.CDLL(library), name)), platform="cpu")
+        in_place = jax.ffi.ffi_call("in_place", jax.ShapeDtypeStruct((3,), np.float32), input_output_aliases={{0: 0}})
+        given = jnp.arange(3, dtype=np.float32)
+        assert jax.jit(in_place)(given).tolist() == [1, 1, 2] and given.tolist() == [0, 1, 2]
+        assert jax.jit(lambda x: in_place(2 * x) + x)(given).tolist() == [1, 3, 6]
+        # The kernel sees columns and says so of what it makes; it still knows 3 rows and 4 columns.
+        columns = jax.ffi.ffi_call("columns", jax.ShapeDtypeStruct(x.shape, x.dtype), input_layouts=[(1, 0)], output_layouts=(1, 0))
+        np.testing.assert_array_equal(jax.jit(columns)(x), x)
+        columns = jax.ffi.ffi_call("columns", jax.ShapeDtypeStruct((4, 3), x.dtype), input_layouts=[(1, 0)])
+        np.testing.assert_array_equal(jax.jit(columns)(x), x.T)
         try:
             jax.jit(call)(x.astype(np.int32)).block_until_ready()
             raise SystemExit("no error")
@@ -188,3 +214,19 @@ def test_an_exception_reaches_the_caller_and_nothing_is_broken():
         jax.effects_barrier()
         """
     )
+
+
+def test_shardings_are_inspected():
+    out, _ = run(
+        """
+        from jax.sharding import NamedSharding, PartitionSpec as P
+        mesh = jax.sharding.Mesh(jax.devices(), ("d",))
+        split = NamedSharding(mesh, P("d"))
+        def f(x):
+            y = jax.lax.with_sharding_constraint(x @ x.T, NamedSharding(mesh, P(None, "d")))
+            jax.debug.inspect_array_sharding(y, callback=lambda s: print(s.is_equivalent_to(NamedSharding(mesh, P(None, "d")), 2)))
+            return y
+        jax.jit(f, in_shardings=split)(jnp.ones((4, 6)))
+        """
+    )
+    assert out.splitlines() == ["True"]
