@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/codegen/monoid.h"
+#include "core/ops/reduction.h"
 
 namespace shoal {
 
@@ -16,7 +17,7 @@ Accumulators::Accumulators(absl::Span<const Instruction* const> heroes, bool wid
   for (const Instruction* hero : heroes) {
     for (int64_t k = 0; k < hero->operand_count() / 2; ++k) {
       std::optional<Opcode> monoid;
-      if (hero->operand_count() == 2) monoid = MonoidOf(*hero->called(0));
+      if (hero->operand_count() == 2) monoid = ReductionOpcode(*hero->called(0));
       const ElementType type = hero->operand(k)->shape().element_type();
       list_.push_back({hero, k, type, monoid, PartialType(type, monoid, wide_sums)});
     }
@@ -28,7 +29,7 @@ absl::StatusOr<Values> Accumulators::Identity(ElementEmitter& e) const {
   for (const Accumulator& a : list_) {
     Element value;
     if (a.monoid.has_value()) {
-      value = IdentityOf(e.lanes(), *a.monoid, a.partial);
+      value = IdentityOf(e.lanes(), *a.monoid, a.type, a.partial);
     } else {
       SHOAL_ASSIGN_OR_RETURN(value, e.Emit(*a.hero->operand(a.hero->operand_count() / 2 + a.result), {}));
     }

@@ -1,6 +1,7 @@
 #include "core/ops/reduction.h"
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "core/ops/builder.h"
@@ -20,14 +21,24 @@ Literal ExtremeFloat(ElementType type, int sign) {
   return ScalarLiteral(type, extreme);
 }
 
+// Complex numbers are compared by their real parts, equal ones by their imaginary parts.
+Literal ExtremeComplex(ElementType type, int sign) {
+  const double infinity = sign * std::numeric_limits<double>::infinity();
+  return type == ElementType::kC64 ? Literal::Scalar(type, std::complex<float>(static_cast<float>(infinity),
+                                                                               static_cast<float>(infinity)))
+                                   : Literal::Scalar(type, std::complex<double>(infinity, infinity));
+}
+
 Literal Least(ElementType type) {
   if (IsFloat(type)) return ExtremeFloat(type, -1);
+  if (IsComplex(type)) return ExtremeComplex(type, -1);
   return IsSigned(type) ? IntLiteral(type, -(int64_t{1} << (BitWidth(type) - 2)) * 2)
                         : Literal(Shape::Scalar(type));
 }
 
 Literal Greatest(ElementType type) {
   if (IsFloat(type)) return ExtremeFloat(type, 1);
+  if (IsComplex(type)) return ExtremeComplex(type, 1);
   const int bits = BitWidth(type) - (IsSigned(type) ? 1 : 0);
   return IntLiteral(type, bits == 64 ? -1 : static_cast<int64_t>((uint64_t{1} << bits) - 1));
 }
@@ -55,10 +66,8 @@ std::optional<Literal> ReductionIdentity(Opcode opcode, ElementType type) {
     case Opcode::kAnd:
       return IsSigned(type) ? IntLiteral(type, -1) : Greatest(type);
     case Opcode::kMaximum:
-      if (IsComplex(type)) return std::nullopt;
       return Least(type);
     case Opcode::kMinimum:
-      if (IsComplex(type)) return std::nullopt;
       return Greatest(type);
     default:
       return std::nullopt;

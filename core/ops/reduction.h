@@ -13,7 +13,7 @@ std::optional<Opcode> ReductionOpcode(const Computation& body);
 
 // The scalar that the operation leaves every other alone with: 0 for add, or, xor; 1 for multiply; all ones
 // for and; the least value of the type for maximum, the greatest for minimum, which is an infinity only where
-// the type has one. None for opcodes and types without one.
+// the type has one. None for other opcodes.
 std::optional<Literal> ReductionIdentity(Opcode opcode, ElementType type);
 
 }  // namespace shoal

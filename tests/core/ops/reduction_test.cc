@@ -2,6 +2,7 @@
 #include "core/ops/reduction.h"
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -53,7 +54,8 @@ TEST(ReductionTest, WideFloatsHaveInfinities) {
   EXPECT_EQ(ReductionIdentity(Opcode::kMaximum, ElementType::kF64)->AsDouble(0), -HUGE_VAL);
   EXPECT_EQ(ReductionIdentity(Opcode::kMinimum, ElementType::kBF16)->AsDouble(0), HUGE_VAL);
   EXPECT_EQ(ReductionIdentity(Opcode::kMultiply, ElementType::kC64)->AsDouble(0), 1);
-  EXPECT_EQ(ReductionIdentity(Opcode::kMaximum, ElementType::kC64), std::nullopt);
+  EXPECT_EQ(ReductionIdentity(Opcode::kMinimum, ElementType::kC128)->Get<std::complex<double>>(0),
+            std::complex<double>(HUGE_VAL, HUGE_VAL));
   EXPECT_EQ(ReductionIdentity(Opcode::kSubtract, ElementType::kF32), std::nullopt);
 }
 

@@ -1,0 +1,18 @@
+"""Maxima and minima of the 8-bit floats, those without infinities too: ml_dtypes and NumPy say what they are."""
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+
+TYPES = ["float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"]
+
+random = np.random.default_rng(7)
+for name in TYPES:
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    for sign in (-1, 1):  # all of one sign: nothing hides the number that a reduction begins with
+        x = (sign * random.uniform(0.25, 7, (3, 37))).astype(dtype)
+        numbers = x.astype(np.float32)
+        for reduce, expected in [(jnp.max, np.max), (jnp.min, np.min)]:
+            for axis in (None, 0, 1):
+                np.testing.assert_array_equal(jax.jit(reduce, static_argnums=1)(x, axis).astype(np.float32), expected(numbers, axis), name)
