@@ -91,13 +91,13 @@ SHOAL_INLINE T ExpM1From(ExpArgument<T> a, T p) {
   typename Format<T>::Int n = Select(a.n < -60, typename Format<T>::Int(-60), a.n);
   T scale = PowerOfTwo<T>(n - 1);
   T result = T(2) * Fma(scale, p, scale - T(0.5));
-  return Select(a.n == 0, p, result);  // keeps -0 and subnormal numbers
+  return Select(a.n == 0, p, result);  // keeps subnormal numbers
 }
 
 template <typename T>
 SHOAL_INLINE T ExpM1(T x) {
   ExpArgument<T> a = ReduceExp(ClampExp(x));
-  return ExpM1From(a, ExpM1Core(a.r));
+  return CopySign(ExpM1From(a, ExpM1Core(a.r)), x);  // the sum in the core makes 0 of -0
 }
 
 }  // namespace elementary

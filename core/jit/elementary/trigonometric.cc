@@ -133,7 +133,7 @@ float atan2_f32(float y, float x) {
   ratio = Select(both_infinite, 1.0, ratio);
   double angle = AtanPositive(ratio);
   angle = Select(CopySign(1.0f, x) < 0.0f, 0x1.921fb54442d18p+1 - angle, angle);
-  return CopySign(static_cast<float>(angle), y) + Select(x != x, x, 0.0f) * 0.0f;
+  return CopySign(static_cast<float>(angle), y);
 }
 float asin_f32(float x) {
   double a = Abs(static_cast<double>(x));

@@ -49,7 +49,7 @@ def arguments(dtype, count, seed):
 
 
 def ulps(got, truth, dtype):
-    """Distance in units of the last place of the rounded truth; inf where kinds differ."""
+    """Distance in units of the last place of the rounded truth; inf where kinds, or the signs of zeros, differ."""
     rounded = truth.astype(dtype)
     spacing = np.spacing(np.abs(rounded)).astype(np.longdouble)
     spacing = np.where(np.isfinite(spacing) & (spacing > 0), spacing, 1)
@@ -57,7 +57,7 @@ def ulps(got, truth, dtype):
     same_kind = (np.isnan(got) & np.isnan(rounded)) | ((got == rounded) & (np.signbit(got) == np.signbit(rounded)))
     distance = np.where(same_kind & ~np.isfinite(distance), 0, distance)
     distance = np.where(same_kind & ~np.isfinite(rounded), 0, distance)
-    wrong = ~same_kind & (~np.isfinite(got) | ~np.isfinite(rounded))
+    wrong = ~same_kind & (~np.isfinite(got) | ~np.isfinite(rounded) | ((got == 0) & (rounded == 0)))
     edge = wrong & np.isinf(got) & (np.abs(truth) > 0.9999999 * np.finfo(dtype).max.astype(np.longdouble))
     distance = np.where(wrong, np.inf, distance)
     return np.where(edge, 1, distance)
