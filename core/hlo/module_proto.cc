@@ -216,6 +216,10 @@ class ModuleReader {
     SHOAL_RETURN_IF_ERROR(AttributesFromProto(opcode, proto, attributes));
     if (opcode == Opcode::kConstant) {
       SHOAL_ASSIGN_OR_RETURN(Literal literal, LiteralFromProto(proto.literal()));
+      if (literal.shape() != shape) {
+        return absl::InvalidArgumentError(absl::StrCat("constant ", proto.name(), " is ", shape.ToString(),
+                                                       " but its literal is ", literal.shape().ToString()));
+      }
       attributes = ConstantAttributes{std::move(literal)};
     }
     Instruction* instruction;

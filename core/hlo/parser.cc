@@ -183,7 +183,8 @@ class ModuleParser {
       absl::StrAppend(&dense, rest.rest().substr(0, size));
       if (size == absl::string_view::npos) break;
       rest.set_position(rest.position() + size);
-      if (rest.Peek() != '{') continue;
+      if (rest.Peek() == '/') return cursor_.BadAt(place, "bad shape");  // no comment, or it would be skipped
+      if (rest.PeekHere() != '{') continue;
       has_layout = true;
       if (!rest.Balanced().ok()) return cursor_.BadAt(place, "bad layout");
     }

@@ -1,11 +1,31 @@
 #include "core/types/literal.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace shoal {
+namespace {
+
+// One byte per value: what others put above a narrow number's bits, or for true, is theirs to choose.
+void KeepLowBits(ElementType type, std::string& bytes) {
+  const int spare = 8 - BitWidth(type);
+  if (ByteWidth(type) != 1 || spare == 0) return;
+  for (char& c : bytes) {
+    const auto high = static_cast<uint8_t>(static_cast<uint8_t>(c) << spare);
+    if (type == ElementType::kPred) {
+      c = c != 0;
+    } else if (IsFloat(type) || !IsSigned(type)) {
+      c = static_cast<char>(high >> spare);
+    } else {
+      c = static_cast<char>(static_cast<int8_t>(high) >> spare);
+    }
+  }
+}
+
+}  // namespace
 
 Literal::Literal(Shape shape)
     : shape_(std::move(shape)),
@@ -16,6 +36,7 @@ absl::StatusOr<Literal> Literal::FromBytes(Shape shape, std::string bytes) {
     return absl::InvalidArgumentError(absl::StrCat("a constant of ", shape.ToString(), " wants ",
                                                    shape.ByteSize(), " bytes, not ", bytes.size()));
   }
+  KeepLowBits(shape.element_type(), bytes);
   Literal literal;
   literal.shape_ = std::move(shape);
   literal.bytes_ = std::make_shared<std::string>(std::move(bytes));

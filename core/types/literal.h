@@ -17,7 +17,7 @@ class Literal {
  public:
   Literal() : Literal(Shape::Array(ElementType::kPred, {0})) {}
   explicit Literal(Shape shape);  // zeros
-  // Takes `bytes` as they are; InvalidArgument if their number is not shape.ByteSize().
+  // Of sub-byte numbers only the low bits count. InvalidArgument if `bytes` are not shape.ByteSize() many.
   static absl::StatusOr<Literal> FromBytes(Shape shape, std::string bytes);
   // A scalar of a plain C++ type that has `type`'s width: Scalar(kF32, 1.0f).
   template <typename T>

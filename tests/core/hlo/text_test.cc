@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/hlo/literal_text.h"
+#include "core/hlo/module_proto.h"
 #include "core/hlo/parser.h"
 #include "core/hlo/printer.h"
 #include "gmock/gmock.h"
@@ -149,6 +150,7 @@ TEST(HloText, ErrorsTellTheirPlace) {
   EXPECT_THAT(ErrorOf("HloModule m\nENTRY e { a = f32[99999999999] constant({1}) }"),
               HasSubstr("too few elements"));
   EXPECT_THAT(ErrorOf("HloModule m\nENTRY e { a = f32[4] constant({1}) }"), HasSubstr("expected ','"));
+  EXPECT_THAT(ErrorOf("HloModule m\nENTRY e { a = ((f32[4]/), f32[]) tuple() }"), HasSubstr("bad shape"));
   EXPECT_THAT(ErrorOf(std::string("HloModule m, x=") + std::string(100000, '{')),
               HasSubstr("nest too deeply"));
 }
@@ -165,6 +167,23 @@ TEST(HloText, EveryTruncationIsAnErrorOrAModule) {
     EXPECT_FALSE(module.ok()) << n;
   }
   ExpectRoundTrip(text);
+}
+
+// What reads back prints and reads back again: a flipped bit must not make a module that contradicts itself,
+// as a constant whose shape is not its literal's.
+TEST(HloProto, EveryFlippedBitIsAnErrorOrAModule) {
+  const auto module = ParseOrDie(
+      "HloModule m\nENTRY e {\n  a = s4[2,3] constant({{1, -8, 7}, {0, 2, 3}})\n  ROOT t = (s4[2,3]) "
+      "tuple(a)\n}");
+  std::string bytes = ToHloModuleProto(*module).value();
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    bytes[bit / 8] ^= 1 << bit % 8;
+    const auto flipped = FromHloModuleProto(bytes);
+    if (flipped.ok()) {
+      EXPECT_EQ(ParseHloText(ToText(**flipped)).status(), absl::OkStatus()) << bit;
+    }
+    bytes[bit / 8] ^= 1 << bit % 8;
+  }
 }
 
 // Every bit pattern of every narrow float type, and the odd ones of the wide types, print and read back to
