@@ -40,6 +40,13 @@ class ClientTest : public ::testing::Test {
         .value();
   }
 
+  std::unique_ptr<PjRtBuffer> PutAs(HostBufferSemantics semantics, const float* data, const Shape& shape,
+                                    Future* done) {
+    return client_
+        ->BufferFromHostBuffer({.data = data, .shape = shape, .semantics = semantics}, Space(), done)
+        .value();
+  }
+
   static absl::StatusOr<std::vector<float>> Get(PjRtBuffer* buffer) {
     std::vector<float> values(buffer->shape().ElementCount());
     absl::Status status = buffer->ToHost(values.data(), RowMajorByteStrides(buffer->shape())).Await();
@@ -126,13 +133,7 @@ TEST_F(ClientTest, ABigTransferIsAsynchronousAndTellsWhenItIsDone) {
   std::iota(values.begin(), values.end(), 0.f);
   Shape shape = Shape::Array(ElementType::kF32, {3'000'001});
   Future done;
-  auto buffer =
-      client_
-          ->BufferFromHostBuffer({.data = values.data(),
-                                  .shape = shape,
-                                  .semantics = HostBufferSemantics::kImmutableUntilTransferCompletes},
-                                 Space(), &done)
-          .value();
+  auto buffer = PutAs(HostBufferSemantics::kImmutableUntilTransferCompletes, values.data(), shape, &done);
   ASSERT_TRUE(done.Await().ok());
   EXPECT_EQ(Get(buffer.get()).value(), values);
 }
@@ -140,12 +141,7 @@ TEST_F(ClientTest, ABigTransferIsAsynchronousAndTellsWhenItIsDone) {
 TEST_F(ClientTest, ZeroCopyShowsTheCallersMemoryUntilTheLastUserEnds) {
   alignas(64) float values[3] = {1, 2, 3};
   Future done;
-  auto buffer =
-      client_
-          ->BufferFromHostBuffer(
-              {.data = values, .shape = kF32x3, .semantics = HostBufferSemantics::kImmutableZeroCopy},
-              Space(), &done)
-          .value();
+  auto buffer = PutAs(HostBufferSemantics::kImmutableZeroCopy, values, kF32x3, &done);
   EXPECT_EQ(buffer->UnsafePointer().value(), values);
   auto executable = AddOne({kF32x3});
   program_->Hold();
@@ -161,12 +157,7 @@ TEST_F(ClientTest, ZeroCopyShowsTheCallersMemoryUntilTheLastUserEnds) {
 TEST_F(ClientTest, ImmutableZeroCopyIsNeverDonated) {
   alignas(64) float values[3] = {1, 2, 3};
   Future done;
-  auto buffer =
-      client_
-          ->BufferFromHostBuffer(
-              {.data = values, .shape = kF32x3, .semantics = HostBufferSemantics::kImmutableZeroCopy},
-              Space(), &done)
-          .value();
+  auto buffer = PutAs(HostBufferSemantics::kImmutableZeroCopy, values, kF32x3, &done);
   auto results = Run(*AddOne({kF32x3}, {0}), {buffer.get()}).value();
   EXPECT_THAT(Get(results.outputs[0].get()).value(), ElementsAre(2, 3, 4));
   EXPECT_THAT(values, ElementsAre(1, 2, 3));
