@@ -46,6 +46,15 @@ enum TypeCode : uint64_t {
   kRankedTensorWithEncodingType = 14,
   kTupleType = 15,
   kUnrankedTensorType = 18,
+  kF8E5M2Type = 22,
+  kF8E4M3Type = 23,
+  kF8E4M3FNType = 24,
+  kF8E5M2FNUZType = 25,
+  kF8E4M3FNUZType = 26,
+  kF8E4M3B11FNUZType = 27,
+  kF8E3M4Type = 28,
+  kF4E2M1FNType = 29,
+  kF8E8M0FNUType = 32,
 };
 
 MlirAttribute* Text(EntryReader& reader, MlirAttributeKind kind, absl::string_view text) {
@@ -258,6 +267,24 @@ MlirType* ReadBuiltinType(EntryReader& reader) {
       return reader.OtherType("f80");
     case kF128Type:
       return reader.OtherType("f128");
+    case kF8E5M2Type:
+      return reader.ScalarType(ElementType::kF8E5M2);
+    case kF8E4M3Type:
+      return reader.ScalarType(ElementType::kF8E4M3);
+    case kF8E4M3FNType:
+      return reader.ScalarType(ElementType::kF8E4M3FN);
+    case kF8E5M2FNUZType:
+      return reader.ScalarType(ElementType::kF8E5M2FNUZ);
+    case kF8E4M3FNUZType:
+      return reader.ScalarType(ElementType::kF8E4M3FNUZ);
+    case kF8E4M3B11FNUZType:
+      return reader.ScalarType(ElementType::kF8E4M3B11FNUZ);
+    case kF8E3M4Type:
+      return reader.ScalarType(ElementType::kF8E3M4);
+    case kF4E2M1FNType:
+      return reader.ScalarType(ElementType::kF4E2M1FN);
+    case kF8E8M0FNUType:
+      return reader.ScalarType(ElementType::kF8E8M0FNU);
     case kComplexType:
       return reader.ComplexType();
     case kNoneType:
