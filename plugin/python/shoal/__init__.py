@@ -9,6 +9,8 @@ loaded unless Shoal is asked for:
 * `SHOAL_AS_CPU=1`: Shoal takes the place of JAX's cpu, whatever JAX_PLATFORMS says.
 """
 
+import atexit
+import ctypes
 import functools
 import os
 import pathlib
@@ -69,7 +71,23 @@ def _client():
     # Where JAX has dropped its backends it wants a new client, with the options of now.
     if _made is None or not any(backend is _made for backend in xla_bridge._backends.values()):
         _made = xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=_client_options())
+        atexit.unregister(_keep_client)
+        atexit.register(_keep_client)
     return _made
+
+
+def _keep_client() -> None:
+    """Lets the client outlive the interpreter's modules.
+
+    A NumPy array that looks into a device's memory asks jaxlib's client when it goes. One in a module's globals goes
+    last of all, and found the client gone: a segmentation fault at exit. A job of several processes is left in order
+    all the same, because the others wait for that.
+    """
+    if _made is None or len({device.process_index for device in _made.devices()}) > 1:
+        return
+    for array in _made.live_arrays():
+        array.block_until_ready()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_made))
 
 
 def _client_options() -> dict[str, int]:

@@ -194,6 +194,18 @@ def test_donation():
     assert out.split() == ["True", "True", "True", "True"]
 
 
+def test_views_of_device_memory_may_be_the_last_to_go():
+    run(
+        """
+        f = jax.jit(lambda x: jax.lax.fori_loop(0, 50, lambda i, y: jnp.tanh(y @ x), x))
+        x = jnp.ones((300, 300))
+        cycle = {"view": np.asarray(x + 1)}
+        cycle["itself"] = cycle  # freed with the interpreter's modules, after JAX's backends
+        f(x)  # and a program still runs
+        """
+    )
+
+
 def test_errors_name_both_sides_and_the_client_still_works():
     out, _ = run(
         """
