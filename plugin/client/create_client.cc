@@ -20,14 +20,18 @@ absl::StatusOr<int64_t> DeviceMemoryLimit() {
   return limit > 0 ? limit : MachineMemoryBytes();
 }
 
+// More is a slip of the pen: it would exhaust the machine, or wrap around in an int, before anything says so.
+constexpr int64_t kMostDevices = 4096;
+
 absl::StatusOr<JobOptions> JobOptionsOf(const PjRtClientOptions& options) {
   JobOptions job;
   SHOAL_ASSIGN_OR_RETURN(int64_t num_devices, IntFlag("SHOAL_NUM_DEVICES"));
-  job.num_devices = options.num_devices.value_or(static_cast<int>(num_devices));
-  if (job.num_devices < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a process needs at least one device, ", job.num_devices, " were asked for"));
+  if (options.num_devices.has_value()) num_devices = *options.num_devices;
+  if (num_devices < 1 || num_devices > kMostDevices) {
+    return absl::InvalidArgumentError(absl::StrCat("a process needs at least one device and at most ",
+                                                   kMostDevices, ", ", num_devices, " were asked for"));
   }
+  job.num_devices = static_cast<int>(num_devices);
   job.process_id = options.process_id;
   job.process_count = options.process_count;
   job.store = options.store.get();

@@ -231,6 +231,8 @@ def test_a_wrong_flag_is_named():
     assert "SHOAL_NUM_DEVICES" in err and "many" in err
     _, err = run("jax.devices()", ok=False, SHOAL_NUM_DEVICES="0")
     assert "at least one device" in err
+    _, err = run("jax.devices()", ok=False, SHOAL_NUM_DEVICES=str(2**32 + 1))  # as an int it would be one
+    assert "at most" in err and str(2**32 + 1) in err
 
 
 def test_trace_shows_every_call_in_order():
