@@ -27,15 +27,6 @@ void AwaitRoom(PjRtDevice* device) {
   if (!WaitingThreads::IsOne()) device->runs().AwaitAtMost(RunsInFlight::kMost - 1);
 }
 
-// Ends when `future` does, well.
-Future WithoutError(const Future& future) {
-  if (future.IsReady()) return Future();
-  auto promise = std::make_shared<Promise>();
-  Future end = promise->future();
-  future.Then([promise](const absl::Status&) { promise->Set(absl::OkStatus()); });
-  return end;
-}
-
 }  // namespace
 
 // All that one device's run needs, kept until it has ended.
@@ -313,8 +304,6 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run run) const {
   auto used = std::exchange(run.used, {});
   auto to_delete = std::exchange(run.to_delete, {});
   auto memories = run.results;
-  const bool is_told_by_outputs =
-      run.context.user_data != nullptr && !executable_->compiled.program->has_effects();
   results.done = BeginInOrder(device, std::move(run));
   for (PjRtBuffer* buffer : used) buffer->EndUse(results.done);
   for (PjRtBuffer* buffer : to_delete) buffer->Delete();
@@ -323,9 +312,6 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run run) const {
     results.outputs.push_back(std::make_unique<PjRtBuffer>(
         shapes[r], device->memory_spaces()[result_kinds_[r]], std::move(memories[r]), results.done));
   }
-  // JAX keeps the end of a program with callbacks until its next barrier for effects. A pure callback's
-  // failure is the outputs' affair, and must not come up again there.
-  if (is_told_by_outputs) results.done = WithoutError(results.done);
   return results;
 }
 

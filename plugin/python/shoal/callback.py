@@ -179,3 +179,23 @@ def register(api: ffi.Api) -> None:
     capsule = new_capsule(ctypes.cast(_handler, ctypes.c_void_p), None, None)
     for target in TARGETS:
         ffi.register_handler(api, target, capsule, ffi.MAY_WAIT)
+
+
+def forget_failed_tokens() -> None:
+    """Makes JAX's barrier for effects tell of a failed callback once.
+
+    JAX keeps the end of the last program with callbacks of each device and waits for it in jax.effects_barrier and when
+    Python exits. jaxlib's own CPU backend fails in the call already; here it fails later, and JAX would keep that end,
+    and raise again, for ever.
+    """
+    from jax._src import dispatch
+
+    wait = dispatch.RuntimeTokenSet.block_until_ready
+
+    def block_until_ready(self):
+        try:
+            wait(self)
+        finally:
+            self.clear()
+
+    dispatch.RuntimeTokenSet.block_until_ready = block_until_ready

@@ -211,6 +211,11 @@ def test_an_exception_reaches_the_caller_and_nothing_is_broken():
             except jax.errors.JaxRuntimeError as e:
                 assert "ValueError: negative: -2.0" in str(e), e
             assert f(jnp.float32(2)) == 3
+        # A barrier tells of it too, for who has dropped the result; once.
+        try:
+            jax.effects_barrier()
+        except jax.errors.JaxRuntimeError as e:
+            assert "negative" in str(e)
         jax.effects_barrier()
         """
     )
