@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMemoryNsPerByte = 0.06;  // moved between a core and its caches or memory
 constexpr double kKernelNs = 30;           // to start one more kernel
-constexpr int kMaxKernelSize = 150;        // instructions; beyond it compiling takes longer than it saves
+constexpr int kMaxKernelSize = 150;        // beyond it compiling takes longer than it saves
 constexpr int64_t kSmallArrayBytes = 4096;
 
 int64_t ElementsOf(const Shape& shape) {
@@ -122,13 +122,10 @@ void FusionPlan::Decide(const Instruction* instruction) {
   if (!ShouldInline(instruction, uses)) return MakeRoot(instruction);
   node.is_root = false;
   node.uses = std::move(uses);
-  std::vector<const Instruction*> kernels;
-  for (const Use& use : node.uses) kernels.push_back(use.kernel);
-  std::sort(kernels.begin(), kernels.end());
-  kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
-  for (const Instruction* kernel : kernels) {
-    ++kernels_[kernel].size;
-    kernels_[kernel].has_reduce |= instruction->opcode() == Opcode::kReduce;
+  for (const Use& use : node.uses) {
+    // Code for each position: where every operation reads its operand at two, that doubles with each.
+    ++kernels_[use.kernel].size;
+    kernels_[use.kernel].has_reduce |= instruction->opcode() == Opcode::kReduce;
   }
 }
 

@@ -46,7 +46,7 @@ class FusionPlan {
     std::vector<Use> uses;  // by kernels that it is in; its own kernel if it is a root
   };
   struct Kernel {
-    int size = 0;
+    int size = 0;  // instructions, each as often as it is emitted
     bool has_reduce = false;
   };
 

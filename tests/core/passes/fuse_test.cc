@@ -1,5 +1,6 @@
 #include "core/passes/fuse.h"
 
+#include "absl/strings/str_cat.h"
 #include "core/hlo/parser.h"
 #include "core/hlo/printer.h"
 #include "core/hlo/verifier.h"
@@ -206,6 +207,21 @@ ENTRY main {
       EXPECT_NE(inner->opcode(), Opcode::kReshape);
     }
   }
+}
+
+// Each roll reads its operand at two positions, so a kernel of n rolls has code for 2^n.
+TEST(FuseTest, RollsOfRollsAreCutIntoKernels) {
+  std::string text = "HloModule m\nENTRY main {\n  v0 = f32[5] parameter(0)\n";
+  constexpr int kRolls = 48;
+  for (int i = 0; i < kRolls; ++i) {
+    absl::StrAppend(&text, "  a", i, " = f32[2] slice(v", i, "), slice={[3:5]}\n");
+    absl::StrAppend(&text, "  b", i, " = f32[3] slice(v", i, "), slice={[0:3]}\n");
+    absl::StrAppend(&text, "  c", i, " = f32[5] concatenate(a", i, ", b", i, "), dimensions={0}\n");
+    absl::StrAppend(&text, i + 1 == kRolls ? "  ROOT v" : "  v", i + 1, " = f32[5] multiply(c", i, ", c", i,
+                    ")\n");
+  }
+  auto module = FuseText(text + "}\n");
+  EXPECT_GE(Count(*module->entry()).fusions, kRolls / 8);
 }
 
 TEST(FuseTest, LoopBodiesAreFusedToo) {
