@@ -8,6 +8,8 @@ ModuleBuilder::ModuleBuilder(const std::string& name) : ir_(std::make_unique<IrM
 ModuleBuilder::~ModuleBuilder() = default;
 ModuleBuilder::ModuleBuilder(ModuleBuilder&&) = default;
 
-absl::StatusOr<std::string> ModuleBuilder::Compile(const Jit& jit) && { return jit.Compile(std::move(ir_)); }
+absl::StatusOr<std::string> ModuleBuilder::Compile(const Jit& jit, CodeEffort effort) && {
+  return jit.Compile(std::move(ir_), effort);
+}
 
 }  // namespace shoal

@@ -20,7 +20,7 @@ class ModuleBuilder {
 
   // Optimises and compiles what was emitted to object code, which Jit::Load takes (here or, through a cache,
   // elsewhere on the same kind of CPU) together with RuntimeSymbols().
-  absl::StatusOr<std::string> Compile(const Jit& jit) &&;
+  absl::StatusOr<std::string> Compile(const Jit& jit, CodeEffort effort = CodeEffort::kFull) &&;
 
   IrModule& ir() { return *ir_; }
 

@@ -79,7 +79,7 @@ Jit::Jit(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Jit::~Jit() = default;
 
 absl::StatusOr<std::unique_ptr<Jit>> Jit::Create() {
-  if (ThreadTargetMachine() == nullptr) {
+  if (ThreadTargetMachine(CodeEffort::kFull) == nullptr) {
     return absl::InternalError("LLVM was built without a back end for this CPU");
   }
   auto control = llvm::orc::SelfExecutorProcessControl::Create(
@@ -93,15 +93,14 @@ absl::StatusOr<std::unique_ptr<Jit>> Jit::Create() {
   return std::unique_ptr<Jit>(new Jit(std::move(impl)));
 }
 
-absl::StatusOr<std::string> Jit::Compile(std::unique_ptr<IrModule> module) const {
+absl::StatusOr<std::string> Jit::Compile(std::unique_ptr<IrModule> module, CodeEffort effort) const {
   std::string problem;
   llvm::raw_string_ostream out(problem);
   if (llvm::verifyModule(*module->module, &out)) {
     return absl::InternalError(absl::StrCat("generated code is wrong (please report): ", problem));
   }
-  llvm::TargetMachine& target = *ThreadTargetMachine();
-  Optimize(*module->module, target);
-  return EmitObject(*module->module, target);
+  Optimize(*module->module, *ThreadTargetMachine(effort));
+  return EmitObject(*module->module, effort);
 }
 
 absl::StatusOr<std::shared_ptr<const NativeCode>> Jit::Load(std::string object,

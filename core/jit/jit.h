@@ -26,6 +26,10 @@ struct RuntimeSymbol {
   const void* address;
 };
 
+// How long LLVM may look for good machine code. Measured on x + x of 21 floats: quick takes a third of the
+// time (0.7 ms against 2.0), and its code twice to five times as long to run. The values are the same.
+enum class CodeEffort : uint8_t { kQuick, kFull };
+
 // Linked code. Functions are valid as long as it lives; it must not outlive its Jit.
 class NativeCode {
  public:
@@ -44,7 +48,8 @@ class Jit {
 
   // Internal if LLVM's verifier finds the module wrong. A function without a body in the module has to be
   // among the symbols given to Load. With SHOAL_DUMP the caller may ask for IrText before.
-  absl::StatusOr<std::string> Compile(std::unique_ptr<IrModule> module) const;
+  absl::StatusOr<std::string> Compile(std::unique_ptr<IrModule> module,
+                                      CodeEffort effort = CodeEffort::kFull) const;
   // NotFound naming the symbols that neither `symbols` nor the object itself defines.
   absl::StatusOr<std::shared_ptr<const NativeCode>> Load(std::string object,
                                                          absl::Span<const RuntimeSymbol> symbols);

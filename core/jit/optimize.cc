@@ -21,7 +21,7 @@
 namespace shoal {
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> NewTargetMachine() {
+std::unique_ptr<llvm::TargetMachine> NewTargetMachine(CodeEffort effort) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -34,10 +34,46 @@ std::unique_ptr<llvm::TargetMachine> NewTargetMachine() {
   llvm::TargetOptions options;
   // Values never change by the optimiser's choice: a product and a sum fuse only where we emit llvm.fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, ThisCpu().name, ThisCpu().features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  const bool quick = effort == CodeEffort::kQuick;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, ThisCpu().name, ThisCpu().features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  // It knows few vector operations and would hand them to the usual selector one by one.
+  if (machine != nullptr) machine->setFastISel(false);
+  return machine;
 }
+
+// The way to object code, set up once: that takes LLVM longer (0.6 ms) than many a kernel.
+class Emitter {
+ public:
+  explicit Emitter(CodeEffort effort) : machine_(NewTargetMachine(effort)), out_(object_) {
+    if (machine_ == nullptr) return;
+    ready_ = !machine_->addPassesToEmitFile(passes_, out_, nullptr, llvm::CodeGenFileType::ObjectFile,
+                                            /*DisableVerify=*/true);
+  }
+
+  static Emitter& OfThread(CodeEffort effort) {
+    thread_local Emitter quick(CodeEffort::kQuick), full(CodeEffort::kFull);
+    return effort == CodeEffort::kQuick ? quick : full;
+  }
+
+  llvm::TargetMachine* machine() { return machine_.get(); }
+
+  absl::StatusOr<std::string> Emit(llvm::Module& module) {
+    if (!ready_) return absl::InternalError("LLVM cannot write object code for this CPU");
+    passes_.run(module);
+    std::string object(object_.begin(), object_.end());
+    object_.clear();
+    return object;
+  }
+
+ private:
+  std::unique_ptr<llvm::TargetMachine> machine_;  // outlives the passes
+  llvm::SmallVector<char, 0> object_;
+  llvm::raw_svector_ostream out_;
+  llvm::legacy::PassManager passes_;
+  bool ready_ = false;
+};
 
 void SetFunctionAttributes(llvm::Module& module) {
   // The subtarget is the target machine's; only the register width is said here, or LLVM's tuning for the CPU
@@ -53,10 +89,7 @@ void SetFunctionAttributes(llvm::Module& module) {
 
 }  // namespace
 
-llvm::TargetMachine* ThreadTargetMachine() {
-  thread_local std::unique_ptr<llvm::TargetMachine> machine = NewTargetMachine();
-  return machine.get();
-}
+llvm::TargetMachine* ThreadTargetMachine(CodeEffort effort) { return Emitter::OfThread(effort).machine(); }
 
 void Optimize(llvm::Module& module, llvm::TargetMachine& target) {
   module.setDataLayout(target.createDataLayout());
@@ -85,16 +118,8 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& target) {
   }
 }
 
-absl::StatusOr<std::string> EmitObject(llvm::Module& module, llvm::TargetMachine& target) {
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream out(object);
-  llvm::legacy::PassManager passes;
-  if (target.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                 /*DisableVerify=*/true)) {
-    return absl::InternalError("LLVM cannot write object code for this CPU");
-  }
-  passes.run(module);
-  return std::string(object.begin(), object.end());
+absl::StatusOr<std::string> EmitObject(llvm::Module& module, CodeEffort effort) {
+  return Emitter::OfThread(effort).Emit(module);
 }
 
 }  // namespace shoal

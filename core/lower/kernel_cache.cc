@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "core/codegen/module_builder.h"
 #include "core/tasks/arena.h"
@@ -52,12 +53,31 @@ absl::Status Attach(const std::shared_ptr<const NativeCode>& code,
   return absl::OkStatus();
 }
 
-// Emits, compiles and loads requests `first`, `first` + `stride`, ... as one module.
-absl::Status CompileModule(absl::Span<const KernelRequest* const> requests, size_t first, size_t stride,
-                           Jit& jit, absl::Span<std::shared_ptr<LoadedKernel>> loaded) {
+// Some of a list of requests: of one effort.
+using Share = std::vector<size_t>;
+
+// Deals the requests out, each kind of effort among modules of its own.
+std::vector<Share> DealOut(absl::Span<const KernelRequest* const> requests) {
+  std::vector<Share> shares;
+  for (const CodeEffort effort : {CodeEffort::kQuick, CodeEffort::kFull}) {
+    Share all;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i]->effort == effort) all.push_back(i);
+    }
+    if (all.empty()) continue;
+    const size_t before = shares.size(), modules = ModuleCount(static_cast<int64_t>(all.size()));
+    shares.resize(before + modules);
+    for (size_t k = 0; k < all.size(); ++k) shares[before + k % modules].push_back(all[k]);
+  }
+  return shares;
+}
+
+// Emits, compiles and loads the requests of `share` as one module.
+absl::Status CompileShare(absl::Span<const KernelRequest* const> requests, const Share& share, Jit& jit,
+                          absl::Span<std::shared_ptr<LoadedKernel>> loaded) {
   ModuleBuilder builder("kernels");
   std::vector<std::shared_ptr<LoadedKernel>> emitted;
-  for (size_t i = first; i < requests.size(); i += stride) {
+  for (size_t i : share) {
     const KernelRequest& request = *requests[i];
     auto kernel = std::make_shared<LoadedKernel>();
     kernel->key = request.key;
@@ -66,7 +86,7 @@ absl::Status CompileModule(absl::Span<const KernelRequest* const> requests, size
     loaded[i] = kernel;
     emitted.push_back(std::move(kernel));
   }
-  SHOAL_ASSIGN_OR_RETURN(std::string object, std::move(builder).Compile(jit));
+  SHOAL_ASSIGN_OR_RETURN(std::string object, std::move(builder).Compile(jit, requests[share[0]]->effort));
   SHOAL_ASSIGN_OR_RETURN(std::shared_ptr<const NativeCode> code,
                          jit.Load(std::move(object), RuntimeSymbols()));
   return Attach(code, emitted);
@@ -75,11 +95,11 @@ absl::Status CompileModule(absl::Span<const KernelRequest* const> requests, size
 absl::StatusOr<std::vector<std::shared_ptr<LoadedKernel>>> CompileKernels(
     absl::Span<const KernelRequest* const> requests, Jit& jit) {
   std::vector<std::shared_ptr<LoadedKernel>> loaded(requests.size());
-  const int64_t modules = ModuleCount(static_cast<int64_t>(requests.size()));
-  std::vector<absl::Status> statuses(modules);
-  Arena::Get().ParallelFor(modules, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t m = begin; m < end; ++m) {
-      statuses[m] = CompileModule(requests, m, modules, jit, absl::MakeSpan(loaded));
+  const std::vector<Share> shares = DealOut(requests);
+  std::vector<absl::Status> statuses(shares.size());
+  Arena::Get().ParallelFor(static_cast<int64_t>(shares.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      statuses[s] = CompileShare(requests, shares[s], jit, absl::MakeSpan(loaded));
     }
   });
   for (const absl::Status& status : statuses) SHOAL_RETURN_IF_ERROR(status);
@@ -218,9 +238,7 @@ int64_t CodeBytes(const std::vector<Handle>& handles) {
 int64_t ProgramCode::bytes() const { return CodeBytes(kernels) + CodeBytes(controls); }
 
 std::string SymbolOf(absl::string_view prefix, absl::string_view key) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return absl::StrCat(prefix, absl::Hex(hash, absl::kZeroPad16));
+  return absl::StrCat(prefix, absl::Hex(Fingerprint(key), absl::kZeroPad16));
 }
 
 std::string ControlKey(const SequenceBlock& steps) {

@@ -52,8 +52,9 @@ struct ProgramCode {
 };
 
 struct KernelRequest {
-  std::string key;
+  std::string key;  // KernelKey
   const Instruction* instruction;
+  CodeEffort effort = CodeEffort::kFull;
 };
 struct ControlRequest {
   std::string key;  // ControlKey(steps)

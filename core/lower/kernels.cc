@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/hlo/attribute_text.h"
+#include "core/hlo/cost_analysis.h"
 #include "core/memory/liveness.h"
 
 namespace shoal {
@@ -41,10 +42,34 @@ void AppendOperation(const Instruction& instruction, std::string& key) {
   }
 }
 
+// Whether the best code would run for less than half a microsecond, which is little against starting a
+// program: then a call may take longer, and compiling shorter.
+bool IsSmall(const Instruction& instruction) {
+  switch (FamilyOf(instruction.opcode())) {
+    case OpFamily::kElementwise:
+    case OpFamily::kConstantFamily:
+    case OpFamily::kReshapeFamily:
+    case OpFamily::kSliceFamily:
+    case OpFamily::kReduceFamily:
+    case OpFamily::kDotFamily:
+    case OpFamily::kGatherFamily:
+    case OpFamily::kSortFamily:
+    case OpFamily::kFusionFamily:
+      break;
+    default:
+      return false;  // more work than CostOf knows of
+  }
+  constexpr double kNsPerFlop = 0.05, kNsPerTranscendental = 0.6, kNsPerByte = 0.02, kSmallNs = 500;
+  const Cost cost = CostOf(instruction);
+  return cost.flops * kNsPerFlop + cost.transcendentals * kNsPerTranscendental +
+             cost.bytes_accessed * kNsPerByte <
+         kSmallNs;
+}
+
 }  // namespace
 
-std::string KernelKey(const Instruction& instruction) {
-  std::string key;
+std::string KernelKey(const Instruction& instruction, CodeEffort effort) {
+  std::string key = effort == CodeEffort::kQuick ? "quick " : "";
   AppendOperation(instruction, key);
   // The kernel of multiply(b, b) may read its first operand only: which operands are the same belongs to it.
   absl::flat_hash_map<const Instruction*, int> position;
@@ -97,16 +122,19 @@ bool IsNative(const Computation& computation) {
   return true;
 }
 
-void KernelTable::Collect(const Computation& computation, std::vector<KernelRequest>& requests) {
+void KernelTable::Collect(const Computation& computation, bool in_loop,
+                          std::vector<KernelRequest>& requests) {
   for (const Instruction* instruction : computation.instructions()) {
     const LoweringKind kind = LoweringKindOf(*instruction);
     if (kind == LoweringKind::kLoop || kind == LoweringKind::kConditional || kind == LoweringKind::kCall) {
-      for (const Computation* callee : instruction->called()) Collect(*callee, requests);
+      for (const Computation* callee : instruction->called())
+        Collect(*callee, in_loop || kind == LoweringKind::kLoop, requests);
     }
     if (kind != LoweringKind::kKernel) continue;
-    std::string key = KernelKey(*instruction);
+    const CodeEffort effort = in_loop || !IsSmall(*instruction) ? CodeEffort::kFull : CodeEffort::kQuick;
+    std::string key = KernelKey(*instruction, effort);
     const auto [it, is_new] = by_key_.try_emplace(key, static_cast<int>(requests.size()));
-    if (is_new) requests.push_back({std::move(key), instruction});
+    if (is_new) requests.push_back({std::move(key), instruction, effort});
     by_instruction_[instruction] = it->second;
   }
 }
@@ -114,7 +142,7 @@ void KernelTable::Collect(const Computation& computation, std::vector<KernelRequ
 absl::StatusOr<KernelTable> KernelTable::Make(const Module& module, KernelCache& cache) {
   KernelTable table;
   std::vector<KernelRequest> requests;
-  table.Collect(*module.entry(), requests);
+  table.Collect(*module.entry(), /*in_loop=*/false, requests);
   SHOAL_ASSIGN_OR_RETURN(table.kernels_, cache.Kernels(requests));
   return table;
 }

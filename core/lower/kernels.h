@@ -32,15 +32,15 @@ class KernelTable {
   absl::Span<const KernelHandle> kernels() const { return kernels_; }
 
  private:
-  void Collect(const Computation& computation, std::vector<KernelRequest>& requests);
+  void Collect(const Computation& computation, bool in_loop, std::vector<KernelRequest>& requests);
 
   std::vector<KernelHandle> kernels_;
   absl::flat_hash_map<std::string, int> by_key_;  // positions in kernels_
   absl::flat_hash_map<const Instruction*, int> by_instruction_;
 };
 
-// A text that two instructions share exactly if one kernel does for both: operation, attributes, shapes,
-// constants and the computations that they call, but no names. The same in every process.
-std::string KernelKey(const Instruction& instruction);
+// A text that two instructions share exactly if one kernel does for both: effort, operation, attributes,
+// shapes, constants and the computations that they call, but no names. The same in every process.
+std::string KernelKey(const Instruction& instruction, CodeEffort effort);
 
 }  // namespace shoal

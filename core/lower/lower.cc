@@ -88,12 +88,15 @@ std::vector<Shape> ParameterShapes(const Computation& entry) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, uint64_t fingerprint,
-                                                         KernelCache& cache, LowerTimes* times) {
+absl::StatusOr<Lowered> Lower(const Module& module, uint64_t fingerprint, KernelCache& cache,
+                              LowerTimes* times) {
   LowerTimes unused;
   LowerTimes& spent = times == nullptr ? unused : *times;
   StopWatch watch;
+  const int64_t compiled_before = cache.compiled_kernels();
   SHOAL_ASSIGN_OR_RETURN(KernelTable kernels, KernelTable::Make(module, cache));
+  spent.kernel_count = static_cast<int64_t>(kernels.kernels().size());
+  spent.new_kernels = cache.compiled_kernels() - compiled_before;
   watch.Lap(spent.kernels);
 
   AssignmentOptions options;
@@ -127,10 +130,10 @@ absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, u
   parts.temp_bytes = buffers.temp_bytes();
   parts.constants = buffers.constants();
   parts.code_bytes = code->bytes();
-  parts.code = std::move(code);
+  parts.code = code;
   auto program = PlanProgram::Create(std::move(parts));
   watch.Lap(spent.plan);
-  return program;
+  return Lowered{std::move(program), std::move(code)};
 }
 
 }  // namespace shoal

@@ -15,13 +15,19 @@
 
 namespace shoal {
 
-// Seconds that the parts took.
+// Seconds that the parts took, and how many kernels the program has and had to compile.
 struct LowerTimes {
   double kernels = 0, buffers = 0, control = 0, plan = 0;
+  int64_t kernel_count = 0, new_kernels = 0;
+};
+
+struct Lowered {
+  std::shared_ptr<const PlanProgram> program;
+  std::shared_ptr<const ProgramCode> code;  // what it runs; the program keeps it
 };
 
 // `fingerprint` tells this program from others in collectives. `module` has been through UnshareControl.
-absl::StatusOr<std::shared_ptr<const PlanProgram>> Lower(const Module& module, uint64_t fingerprint,
-                                                         KernelCache& cache, LowerTimes* times = nullptr);
+absl::StatusOr<Lowered> Lower(const Module& module, uint64_t fingerprint, KernelCache& cache,
+                              LowerTimes* times = nullptr);
 
 }  // namespace shoal

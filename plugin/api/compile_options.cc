@@ -111,6 +111,7 @@ std::string SerializeExecutable(const PjRtExecutable& executable) {
   proto.set_program(executable.source);
   proto.set_format(executable.source_format);
   proto.set_compile_options(executable.source_options);
+  if (executable.compiled.save_code != nullptr) proto.set_code(executable.compiled.save_code());
   return proto.SerializeAsString();
 }
 
@@ -125,7 +126,8 @@ absl::StatusOr<std::shared_ptr<const PjRtExecutable>> DeserializeExecutable(
   }
   absl::string_view source_options = override_options.empty() ? proto.compile_options() : override_options;
   SHOAL_ASSIGN_OR_RETURN(CompileOptions options, ParseCompileOptions(source_options, &client));
-  return client.Compile(proto.program(), proto.format(), std::move(options), std::string(source_options));
+  return client.Compile(proto.program(), proto.format(), std::move(options), std::string(source_options),
+                        proto.code());
 }
 
 }  // namespace shoal

@@ -17,7 +17,7 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized,
 // The devices as DeviceAssignmentProto; empty for none.
 std::string SerializeDeviceAssignment(const CompileOptions& options);
 
-// See SerializedExecutable in compile_options.proto: source and options, not code.
+// See SerializedExecutable in compile_options.proto: source, options, and native code.
 std::string SerializeExecutable(const PjRtExecutable& executable);
 // Compiles it again. `override_options` (serialized; may be empty) take the place of its own.
 absl::StatusOr<std::shared_ptr<const PjRtExecutable>> DeserializeExecutable(

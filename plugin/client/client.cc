@@ -104,13 +104,13 @@ absl::StatusOr<std::vector<DeviceId>> PjRtClient::DefaultDeviceAssignment(int nu
   return assignment;
 }
 
-absl::StatusOr<std::shared_ptr<const PjRtExecutable>> PjRtClient::Compile(absl::string_view program,
-                                                                          absl::string_view format,
-                                                                          CompileOptions options,
-                                                                          std::string source_options) const {
+absl::StatusOr<std::shared_ptr<const PjRtExecutable>> PjRtClient::Compile(
+    absl::string_view program, absl::string_view format, CompileOptions options, std::string source_options,
+    absl::string_view saved_code) const {
   for (DeviceId id : options.device_assignment) SHOAL_RETURN_IF_ERROR(LookupDevice(id.value()).status());
   auto executable = std::make_shared<PjRtExecutable>();
-  CompileRequest request{.program = program, .format = std::string(format), .options = options};
+  CompileRequest request{
+      .program = program, .format = std::string(format), .options = options, .saved_code = saved_code};
   SHOAL_ASSIGN_OR_RETURN(executable->compiled, compiler_(request));
   executable->options = std::move(options);
   executable->source = std::string(program);

@@ -76,11 +76,12 @@ class PjRtClient {
   // Devices for a program that names none: this process's first, then the rest in order.
   absl::StatusOr<std::vector<DeviceId>> DefaultDeviceAssignment(int num_replicas, int num_partitions) const;
 
-  // `source_options` is kept for who asks for it.
+  // `source_options` is kept for who asks for it; `saved_code` is CompileRequest's.
   absl::StatusOr<std::shared_ptr<const PjRtExecutable>> Compile(absl::string_view program,
                                                                 absl::string_view format,
                                                                 CompileOptions options,
-                                                                std::string source_options) const;
+                                                                std::string source_options,
+                                                                absl::string_view saved_code = "") const;
   absl::StatusOr<std::unique_ptr<PjRtLoadedExecutable>> Load(
       std::shared_ptr<const PjRtExecutable> executable);
 

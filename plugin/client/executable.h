@@ -28,7 +28,8 @@ class PjRtClient;
 struct PjRtExecutable {
   CompiledModule compiled;
   CompileOptions options;
-  // What Serialize writes: the program and options that were compiled, to be compiled again by who loads it.
+  // What Serialize writes beside the native code: the program and options that were compiled, to be compiled
+  // again by who loads it.
   std::string source;
   std::string source_format;
   std::string source_options;  // as the caller gave them, for the caller

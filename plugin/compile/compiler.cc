@@ -14,6 +14,7 @@
 #include "core/hlo/module_proto.h"
 #include "core/hlo/printer.h"
 #include "core/lower/lower.h"
+#include "core/lower/saved_code.h"
 #include "core/memory/liveness.h"
 #include "core/ops/verify.h"
 #include "core/passes/fuse.h"
@@ -108,6 +109,13 @@ std::vector<CompiledArray> Arrays(const std::vector<Shape>& global, absl::Span<c
   return arrays;
 }
 
+// Code that does not fit is no error: then the program is compiled.
+void TakeSavedCode(const CompileRequest& request, const std::string& name, KernelCache& kernels) {
+  if (request.saved_code.empty()) return;
+  const absl::Status restored = RestoreCode(request.saved_code, kernels);
+  if (!restored.ok()) SHOAL_LOG_AT(1) << name << " is compiled anew: " << restored;
+}
+
 }  // namespace
 
 absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
@@ -150,19 +158,22 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   SHOAL_RETURN_IF_ERROR(Schedule(*module).status());
   dump.Write("schedule", *module);
   LowerTimes times;
-  SHOAL_ASSIGN_OR_RETURN(auto program, Lower(*module, compiled.fingerprint, *kernels, &times));
+  TakeSavedCode(request, compiled.name, *kernels);
+  SHOAL_ASSIGN_OR_RETURN(Lowered lowered, Lower(*module, compiled.fingerprint, *kernels, &times));
 
-  compiled.parameters = Arrays(global_parameters, program->parameter_shapes(), parameter_shardings,
+  compiled.parameters = Arrays(global_parameters, lowered.program->parameter_shapes(), parameter_shardings,
                                module->config().parameter_memory_kinds);
-  compiled.results = Arrays(global_results, program->result_shapes(), result_shardings,
+  compiled.results = Arrays(global_results, lowered.program->result_shapes(), result_shardings,
                             module->config().result_memory_kinds);
-  compiled.program = std::move(program);
+  compiled.program = std::move(lowered.program);
+  compiled.save_code = [code = std::move(lowered.code)] { return SaveCode(*code); };
   compiled.optimized = std::move(module);
   const Cost cost = CostOf(*compiled.optimized);
   compiled.stats = {cost.flops, cost.transcendentals, cost.bytes_accessed};
   compiled.stats.compile_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  SHOAL_LOG_AT(1) << "compiled " << compiled.name << " in " << compiled.stats.compile_seconds * 1e3
-                  << " ms (kernels " << times.kernels * 1e3 << ", buffers " << times.buffers * 1e3
+  SHOAL_LOG_AT(1) << "compiled " << compiled.name << " in " << compiled.stats.compile_seconds * 1e3 << " ms ("
+                  << times.new_kernels << " of " << times.kernel_count
+                  << " kernels new: " << times.kernels * 1e3 << ", buffers " << times.buffers * 1e3
                   << ", control " << times.control * 1e3 << ", plan " << times.plan * 1e3 << ")";
   return compiled;
 }

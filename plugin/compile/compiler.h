@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct CompileRequest {
   absl::string_view program;  // "mlir": bytecode or text; "hlo": HloModuleProto; "hlo_with_config"
   std::string format;
   CompileOptions options;
+  // What save_code of the same program gave, here or elsewhere. Taken if it fits this build and CPU.
+  absl::string_view saved_code;
 };
 
 // One flat parameter or result.
@@ -57,6 +60,7 @@ struct CompileStats {
 struct CompiledModule {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Module> optimized;  // for as_text(); null if it was not kept
+  std::function<std::string()> save_code;   // its native code as bytes; null if that cannot be saved
   std::string name;                         // "jit_step"
   uint64_t fingerprint = 0;
   std::vector<CompiledArray> parameters;

@@ -5,7 +5,6 @@ handler would do, if a part of its state could be made from outside. Arguments a
 """
 
 import ctypes
-import math
 import traceback
 
 import ml_dtypes
@@ -42,7 +41,7 @@ class _Buffer(ctypes.Structure):
         if self.dtype == _TOKEN:
             return None
         dims, dtype = tuple(self.dims[: self.rank]), np.dtype(_DTYPES[self.dtype])
-        size = math.prod(dims) * dtype.itemsize
+        size = int(np.prod(dims, dtype=np.int64)) * dtype.itemsize
         if size == 0:
             return np.empty(dims, dtype)
         return np.ndarray(dims, dtype, buffer=(ctypes.c_char * size).from_address(self.data))

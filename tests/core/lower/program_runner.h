@@ -31,7 +31,9 @@ inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& 
   }
   absl::StatusOr<bool> scheduled = Schedule(module);
   if (!scheduled.ok()) return scheduled.status();
-  return Lower(module, 0, cache);
+  absl::StatusOr<Lowered> lowered = Lower(module, 0, cache);
+  if (!lowered.ok()) return lowered.status();
+  return lowered->program;
 }
 
 inline std::shared_ptr<const PlanProgram> CompileText(absl::string_view text, bool fuse = true,

@@ -275,3 +275,27 @@ def test_memory_statistics():
         """
     )
     assert out.split() == ["True", "True"]
+
+
+def test_native_code_outlives_the_process(tmp_path):
+    code = """
+        @jax.jit
+        def f(x, w):
+            y = jax.lax.scan(lambda c, _: (jnp.tanh(c @ w), c.sum()), x, None, length=5)
+            return y[0], jnp.exp(y[1]).cumsum(), jnp.sort(x, 0)
+        print([np.asarray(a).tobytes().hex() for a in f(np.linspace(-1, 1, 35, dtype=np.float32).reshape(5, 7), np.eye(7))])
+        """
+    environment = {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        "SHOAL_LOG": "1",
+    }
+    printed, kernels = [], []
+    for _ in range(2):
+        out, log = run(code, **environment)
+        printed.append(out)
+        kernels.append(re.search(r"compiled jit_f in .* \((\d+) of (\d+) kernels new", log).groups())
+    assert kernels[0][0] == kernels[0][1] != "0"
+    assert kernels[1] == ("0", kernels[0][1])
+    assert printed[0] == printed[1]
