@@ -1,5 +1,7 @@
 #include "core/codegen/accumulators.h"
 
+#include <algorithm>
+
 #include "core/base/status.h"
 #include "core/codegen/monoid.h"
 #include "core/ops/reduction.h"
@@ -95,6 +97,28 @@ absl::StatusOr<Values> Accumulators::AcrossLanes(ElementEmitter& e, Values value
   }
   for (Element& v : values) v = e.lanes().Lane(v, 0);
   return values;
+}
+
+bool Accumulators::widens() const {
+  return std::all_of(list_.begin(), list_.end(), [](const Accumulator& a) {
+    return a.type == ElementType::kF32 && a.partial == ElementType::kF64;
+  });
+}
+
+absl::StatusOr<Values> Accumulators::SumOfOperands(ElementEmitter& e, absl::Span<const Digits> at) const {
+  Values sums;
+  for (size_t i = 0; i < list_.size(); ++i) {
+    std::vector<llvm::Value*> terms;
+    for (const Digits& position : at) {
+      SHOAL_ASSIGN_OR_RETURN(Element value, e.Emit(*list_[i].hero->operand(list_[i].result), position));
+      terms.push_back(e.lanes().Splat(value).re);
+    }
+    for (; terms.size() > 1; terms.resize(terms.size() / 2)) {
+      for (size_t k = 0; k < terms.size() / 2; ++k) terms[k] = e.lanes().FAdd(terms[2 * k], terms[2 * k + 1]);
+    }
+    sums.push_back(Widened(e, i, Element{terms[0]}));
+  }
+  return sums;
 }
 
 Element Accumulators::Widened(ElementEmitter& e, size_t i, Element number) const {

@@ -26,9 +26,8 @@ struct Accumulator {
 
 class Accumulators {
  public:
-  // Narrow floats run as f32. Sums of f32 run as f64 if `wide_sums`: a mean of equal numbers is then that
-  // number, and 10^8 of them sum to their last bit. Sums of 16 M are bound by memory and lose nothing
-  //.
+  // Narrow floats run as f32. Sums of f32 run as f64 if `wide_sums`: a mean of 2^k equal numbers is that
+  // number, and 10^8 numbers sum to 1e-6 of their sum.
   Accumulators(absl::Span<const Instruction* const> heroes, bool wide_sums);
 
   size_t size() const { return list_.size(); }
@@ -48,6 +47,11 @@ class Accumulators {
                               absl::Span<const Element> current) const;
   // All lanes combined into one number.
   absl::StatusOr<Values> AcrossLanes(ElementEmitter& e, Values values) const;
+  // Whether all running values are wider than the operands: then `SumOfOperands` leads to fewer widenings.
+  bool widens() const;
+  // The operands' elements at all of `at`, as running values: combined pairwise, in their own type, before
+  // they are widened. `at` is 2^k positions, so that equal numbers still add up exactly. Only where `widens`.
+  absl::StatusOr<Values> SumOfOperands(ElementEmitter& e, absl::Span<const Digits> at) const;
   // A number of accumulator i's type as its running value.
   Element Widened(ElementEmitter& e, size_t i, Element number) const;
   // With the initial value, if it is not in yet, and rounded to the result's type.

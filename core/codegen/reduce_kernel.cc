@@ -231,12 +231,23 @@ class ReduceEmitter {
         b.CreateAdd(begin, b.CreateMul(b.CreateUDiv(length, lanes.I64(width_)), lanes.I64(width_)));
     Carried several;
     std::vector<Element> like;
-    for (int64_t v = 0; v < vectors_; ++v) like.insert(like.end(), identity.begin(), identity.end());
+    // Sums that widen take in a tile at once: one addition in f64 for all its vectors.
+    const int64_t accumulated = accumulators_.widens() ? 1 : vectors_;
+    for (int64_t v = 0; v < accumulated; ++v) like.insert(like.end(), identity.begin(), identity.end());
     several = Flatten(like);
     size_t n = identity.size();
     auto tile_step = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
       ElementEmitter::Scope scope(e);
       std::vector<Element> sums = Unflatten(current, like), next;
+      if (accumulators_.widens()) {
+        std::vector<Digits> positions;
+        for (int64_t v = 0; v < vectors_; ++v) {
+          positions.push_back(RowAt(at, b.CreateAdd(i, lanes.I64(v * width_))));
+        }
+        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> tile, accumulators_.SumOfOperands(e, positions));
+        SHOAL_ASSIGN_OR_RETURN(next, accumulators_.Combine(e, sums, tile));
+        return Flatten(next);
+      }
       for (int64_t v = 0; v < vectors_; ++v) {
         llvm::Value* position = b.CreateAdd(i, lanes.I64(v * width_));
         SHOAL_ASSIGN_OR_RETURN(
@@ -250,7 +261,7 @@ class ReduceEmitter {
     SHOAL_ASSIGN_OR_RETURN(several, EmitLoopCarrying(lanes, begin, tiles_end, tile_, several, tile_step));
     std::vector<Element> sums = Unflatten(several, like);
     std::vector<Element> sum(sums.begin(), sums.begin() + static_cast<int64_t>(n));
-    for (int64_t v = 1; v < vectors_; ++v) {
+    for (int64_t v = 1; v < accumulated; ++v) {
       SHOAL_ASSIGN_OR_RETURN(
           sum, accumulators_.Combine(e, sum, absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
     }
