@@ -129,6 +129,10 @@ void Region::SetResult(const Instruction* old, int64_t leaf, Instruction* local,
 Instruction* Region::Reshard(Instruction* local, const Shape& global, const Layout& from, const Layout& to,
                              Opcode combiner) {
   if (from == to || !global.IsArray()) return local;
+  // Nothing is sent of an array without elements (StableHLO has no gather of them either).
+  if (global.ElementCount() == 0) {
+    return builder_.BroadcastScalar(builder_.Zero(global.element_type()), LocalShape(global, to).dims());
+  }
   // Sums that shall be partial but are not yet: what is split over the axis stays where it is, with zeros
   // around; of a copy on every device one keeps the value and the others have zero.
   Layout here = from;

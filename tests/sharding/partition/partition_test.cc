@@ -133,6 +133,14 @@ TEST(Partition, ScalarSumStaysPartial) {
   EXPECT_EQ(Count(*module, Opcode::kSelect), 0);
 }
 
+TEST(Partition, NothingIsSentOfAnEmptyArray) {
+  const auto module = Partitioned(2, R"(ENTRY main {
+    a = f32[0,8] parameter(0), sharding={mesh<[x=2]>, [{}, {x}]}
+    ROOT c = f32[0,8] sharding-constraint(a), sharding={mesh<[x=2]>, [{}, {}]} })");
+  EXPECT_EQ(module->entry()->root()->shape(), Shape::Array(ElementType::kF32, {0, 8}));
+  EXPECT_EQ(Count(*module, Opcode::kAllGather), 0);
+}
+
 // Every partition must reach the same collectives in the same order: channels are numbered once.
 TEST(Partition, ChannelsAreUnique) {
   const auto module = Partitioned(8, R"(ENTRY main {
