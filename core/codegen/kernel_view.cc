@@ -136,10 +136,11 @@ int ChooseWidth(const KernelView& view, int64_t extent) {
   for (const KernelLeaf& leaf : view.leaves) consider(leaf.op->shape());
   int width = ThisCpu().vector_bytes / std::min(std::max(bytes, 2), 8);
   if (per_lane) width = std::min(width, 4);
-  // A short row is one vector, partly unused.
+  // A short row is one vector, partly unused. A long one may have more elements than an int counts.
+  if (extent >= width) return std::max(1, width);
   int needed = FloorPowerOfTwo(extent);
   if (needed < extent) needed *= 2;
-  return std::max(1, std::min(width, needed));
+  return std::max(1, needed);
 }
 
 double KernelCostPerElement(const KernelView& view) {

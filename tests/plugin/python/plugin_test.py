@@ -226,6 +226,19 @@ def test_errors_name_both_sides_and_the_client_still_works():
     assert out.split("\n")[:3] == ["True True", "True", "[0, 1, 2]"]
 
 
+def test_more_elements_than_an_int_counts():
+    out, _ = run(
+        """
+        try:
+            jnp.zeros(2**40, jnp.int8).block_until_ready()
+        except Exception as e:
+            print("RESOURCE_EXHAUSTED" in str(e))
+        """,
+        SHOAL_MEMORY_LIMIT=str(64 << 20),
+    )
+    assert out.split("\n")[0] == "True"
+
+
 def test_a_wrong_flag_is_named():
     _, err = run("jax.devices()", ok=False, SHOAL_NUM_DEVICES="many")
     assert "SHOAL_NUM_DEVICES" in err and "many" in err
