@@ -61,6 +61,10 @@ absl::StatusOr<CollectiveOptions> CollectiveOptions::FromFlags() {
   options.timeout = absl::Seconds(seconds);
   SHOAL_ASSIGN_OR_RETURN(options.shared_memory, BoolFlag("SHOAL_SHM"));
   SHOAL_ASSIGN_OR_RETURN(options.transport, StringFlag("SHOAL_TRANSPORT"));
+  if (options.transport != "auto" && options.transport != "mpi" && options.transport != "ucx") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SHOAL_TRANSPORT=", options.transport, ": it can be auto, mpi or ucx"));
+  }
   SHOAL_ASSIGN_OR_RETURN(options.deterministic, BoolFlag("SHOAL_DETERMINISTIC"));
   SHOAL_ASSIGN_OR_RETURN(options.algorithms, StringFlag("SHOAL_ALGORITHMS"));
   SHOAL_RETURN_IF_ERROR(CheckAlgorithms(options.algorithms));
@@ -74,10 +78,6 @@ absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const T
   Doorbell* doorbell = nullptr;
   if (topology.process_count() <= 1)
     return std::make_unique<World>(topology, std::move(wires), doorbell, options);
-  if (options.transport != "auto" && options.transport != "mpi" && options.transport != "ucx") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("SHOAL_TRANSPORT=", options.transport, ": it can be auto, mpi or ucx"));
-  }
   if (options.shared_memory && HasNeighbour(topology)) {
     SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<ShmWire> wire, ShmWire::Create(topology, store, options.timeout));
     doorbell = wire->doorbell();

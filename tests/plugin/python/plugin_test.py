@@ -246,6 +246,8 @@ def test_a_wrong_flag_is_named():
     assert "at least one device" in err
     _, err = run("jax.devices()", ok=False, SHOAL_NUM_DEVICES=str(2**32 + 1))  # as an int it would be one
     assert "at most" in err and str(2**32 + 1) in err
+    _, err = run("jax.devices()", ok=False, SHOAL_TRANSPORT="tcp")  # also where one process needs none
+    assert "SHOAL_TRANSPORT=tcp" in err and "auto, mpi or ucx" in err
 
 
 def test_trace_shows_every_call_in_order():
