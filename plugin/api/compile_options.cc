@@ -1,10 +1,12 @@
 #include "plugin/api/compile_options.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "plugin/api/compile_options.pb.h"
 
@@ -13,6 +15,28 @@ namespace {
 
 // No job has more; keeps a corrupt count from being multiplied out.
 constexpr int64_t kMostParts = 1 << 20;
+
+// The proto's bytes end in their fingerprint: a cache on disk can be damaged, and a proto whose strings are
+// is still one.
+constexpr size_t kFingerprintBytes = sizeof(uint64_t);
+
+std::string WithFingerprint(std::string bytes) {
+  const uint64_t fingerprint = Fingerprint(bytes);
+  bytes.append(reinterpret_cast<const char*>(&fingerprint), kFingerprintBytes);
+  return bytes;
+}
+
+absl::StatusOr<absl::string_view> CheckFingerprint(absl::string_view serialized) {
+  uint64_t fingerprint = 0;
+  if (serialized.size() >= kFingerprintBytes) {
+    const absl::string_view bytes = serialized.substr(0, serialized.size() - kFingerprintBytes);
+    std::memcpy(&fingerprint, bytes.data() + bytes.size(), kFingerprintBytes);
+    if (fingerprint == Fingerprint(bytes)) return bytes;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the serialized executable of ", serialized.size(),
+                   " bytes is damaged or not Shoal's; compile its program again"));
+}
 
 template <typename Message>
 absl::Status ParseProto(absl::string_view bytes, absl::string_view what, Message& message) {
@@ -112,13 +136,14 @@ std::string SerializeExecutable(const PjRtExecutable& executable) {
   proto.set_format(executable.source_format);
   proto.set_compile_options(executable.source_options);
   if (executable.compiled.save_code != nullptr) proto.set_code(executable.compiled.save_code());
-  return proto.SerializeAsString();
+  return WithFingerprint(proto.SerializeAsString());
 }
 
 absl::StatusOr<std::shared_ptr<const PjRtExecutable>> DeserializeExecutable(
     absl::string_view serialized, absl::string_view override_options, const PjRtClient& client) {
   wire::SerializedExecutable proto;
-  SHOAL_RETURN_IF_ERROR(ParseProto(serialized, "serialized executable", proto));
+  SHOAL_ASSIGN_OR_RETURN(const absl::string_view bytes, CheckFingerprint(serialized));
+  SHOAL_RETURN_IF_ERROR(ParseProto(bytes, "serialized executable", proto));
   if (proto.platform_version() != PlatformVersion()) {
     return absl::InvalidArgumentError(absl::StrCat("the executable was serialized by \"",
                                                    proto.platform_version(), "\", this is \"",

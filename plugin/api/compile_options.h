@@ -17,9 +17,10 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized,
 // The devices as DeviceAssignmentProto; empty for none.
 std::string SerializeDeviceAssignment(const CompileOptions& options);
 
-// See SerializedExecutable in compile_options.proto: source, options, and native code.
+// See SerializedExecutable in compile_options.proto: source, options, and native code; then a checksum.
 std::string SerializeExecutable(const PjRtExecutable& executable);
-// Compiles it again. `override_options` (serialized; may be empty) take the place of its own.
+// Compiles it again, as far as its code does not fit this machine. InvalidArgument for damaged bytes.
+// `override_options` (serialized; may be empty) take the place of its own.
 absl::StatusOr<std::shared_ptr<const PjRtExecutable>> DeserializeExecutable(
     absl::string_view serialized, absl::string_view override_options, const PjRtClient& client);
 

@@ -346,6 +346,7 @@ TEST_F(CApiTest, ExecutablesSayWhatTheyTakeAndGiveAndCanBeSerialized) {
   load.serialized_executable = serialize.serialized_bytes;
   load.serialized_executable_size = serialize.serialized_bytes_size;
   ASSERT_EQ(Message(api_->PJRT_Executable_DeserializeAndLoad(&load)), "");
+  std::string damaged(serialize.serialized_bytes, serialize.serialized_bytes_size);
   serialize.serialized_executable_deleter(serialize.serialized_executable);
   auto devices = ARGS(LoadedExecutable_AddressableDevices);
   devices.executable = load.loaded_executable;
@@ -355,6 +356,13 @@ TEST_F(CApiTest, ExecutablesSayWhatTheyTakeAndGiveAndCanBeSerialized) {
   load.serialized_executable = "broken";
   load.serialized_executable_size = 6;
   EXPECT_NE(Message(api_->PJRT_Executable_DeserializeAndLoad(&load)), "");
+  for (size_t i = 0; i < damaged.size(); i += 1 + damaged.size() / 61) {
+    damaged[i] ^= 4;
+    load.serialized_executable = damaged.data();
+    load.serialized_executable_size = damaged.size();
+    EXPECT_THAT(Message(api_->PJRT_Executable_DeserializeAndLoad(&load)), testing::HasSubstr("damaged")) << i;
+    damaged[i] ^= 4;
+  }
   auto destroy = ARGS(Executable_Destroy);
   destroy.executable = get.executable;
   EXPECT_EQ(Message(api_->PJRT_Executable_Destroy(&destroy)), "");
