@@ -214,6 +214,29 @@ class ReduceEmitter {
     return status;
   }
 
+  // A tile of vectors from `i` on, into one set of sums that widen, or each into its own.
+  absl::StatusOr<std::vector<Element>> TileStep(KernelFunctionEmitter& f, const Digits& at, llvm::Value* i,
+                                                std::vector<Element> sums) {
+    ElementEmitter& e = f.elements();
+    std::vector<Digits> positions;
+    for (int64_t v = 0; v < vectors_; ++v) {
+      positions.push_back(RowAt(at, f.lanes().b.CreateAdd(i, f.lanes().I64(v * width_))));
+    }
+    if (accumulators_.widens()) {
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> tile, accumulators_.SumOfOperands(e, positions));
+      return accumulators_.Combine(e, sums, tile);
+    }
+    const size_t n = accumulators_.size();
+    std::vector<Element> next;
+    for (size_t v = 0; v < positions.size(); ++v) {
+      SHOAL_ASSIGN_OR_RETURN(
+          std::vector<Element> one,
+          accumulators_.Step(e, positions[v], nullptr, absl::MakeSpan(sums).subspan(v * n, n)));
+      next.insert(next.end(), one.begin(), one.end());
+    }
+    return next;
+  }
+
   // At most kRowBlock steps from `begin` on: kRowVectors at once, then one at a time, then what is left under
   // a mask.
   absl::StatusOr<std::vector<Element>> RowBlock(KernelFunctionEmitter& f, const Digits& at,
@@ -238,24 +261,7 @@ class ReduceEmitter {
     size_t n = identity.size();
     auto tile_step = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
       ElementEmitter::Scope scope(e);
-      std::vector<Element> sums = Unflatten(current, like), next;
-      if (accumulators_.widens()) {
-        std::vector<Digits> positions;
-        for (int64_t v = 0; v < vectors_; ++v) {
-          positions.push_back(RowAt(at, b.CreateAdd(i, lanes.I64(v * width_))));
-        }
-        SHOAL_ASSIGN_OR_RETURN(std::vector<Element> tile, accumulators_.SumOfOperands(e, positions));
-        SHOAL_ASSIGN_OR_RETURN(next, accumulators_.Combine(e, sums, tile));
-        return Flatten(next);
-      }
-      for (int64_t v = 0; v < vectors_; ++v) {
-        llvm::Value* position = b.CreateAdd(i, lanes.I64(v * width_));
-        SHOAL_ASSIGN_OR_RETURN(
-            std::vector<Element> one,
-            accumulators_.Step(e, RowAt(at, position), nullptr,
-                               absl::MakeSpan(sums).subspan(static_cast<size_t>(v) * n, n)));
-        next.insert(next.end(), one.begin(), one.end());
-      }
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, TileStep(f, at, i, Unflatten(current, like)));
       return Flatten(next);
     };
     SHOAL_ASSIGN_OR_RETURN(several, EmitLoopCarrying(lanes, begin, tiles_end, tile_, several, tile_step));
