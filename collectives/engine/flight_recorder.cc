@@ -88,7 +88,9 @@ void FlightRecorder::Write(const absl::Status& why) const {
   const std::string path = absl::StrCat(*directory, "/collectives.", topology_.self.value(), ".txt");
   std::ofstream file(path);
   file << why << "\n" << ToString(absl::Now());
-  if (!file) SHOAL_WARN << "SHOAL_DUMP: cannot write " << path;
+  if (!file) {
+    SHOAL_WARN << "SHOAL_DUMP: cannot write " << path;
+  }
 }
 
 }  // namespace shoal

@@ -72,8 +72,9 @@ absl::Status GetUserData(XLA_FFI_ExecutionContext_Get_Args& args) {
 }
 
 absl::StatusOr<FfiState*> StateOf(const XLA_FFI_ExecutionContext* context, XLA_FFI_ExecutionStage stage) {
-  if (stage >= 0 && stage < kFfiStages && context->states[stage] != nullptr) return context->states[stage];
-  return absl::FailedPreconditionError(absl::StrCat("there is no state of stage ", static_cast<int>(stage)));
+  const int number = stage;  // a handler's: any number
+  if (number >= 0 && number < kFfiStages && context->states[number] != nullptr) return context->states[number];
+  return absl::FailedPreconditionError(absl::StrCat("there is no state of stage ", number));
 }
 
 absl::Status SetState(XLA_FFI_State_Set_Args& args) {
