@@ -100,9 +100,7 @@ absl::StatusOr<Values> Accumulators::AcrossLanes(ElementEmitter& e, Values value
 }
 
 bool Accumulators::widens() const {
-  return std::all_of(list_.begin(), list_.end(), [](const Accumulator& a) {
-    return a.type == ElementType::kF32 && a.partial == ElementType::kF64;
-  });
+  return std::all_of(list_.begin(), list_.end(), [](const Accumulator& a) { return a.widens(); });
 }
 
 absl::StatusOr<Values> Accumulators::SumOfOperands(ElementEmitter& e, absl::Span<const Digits> at) const {
@@ -122,7 +120,7 @@ absl::StatusOr<Values> Accumulators::SumOfOperands(ElementEmitter& e, absl::Span
 }
 
 Element Accumulators::Widened(ElementEmitter& e, size_t i, Element number) const {
-  if (list_[i].type != ElementType::kF32 || list_[i].partial != ElementType::kF64) return number;
+  if (!list_[i].widens()) return number;
   return {e.b().CreateFPExt(number.re, e.lanes().LikeLanes(number.re, e.b().getDoubleTy()))};
 }
 
@@ -135,7 +133,7 @@ absl::StatusOr<Values> Accumulators::Results(ElementEmitter& e, Values values) c
       SHOAL_ASSIGN_OR_RETURN(values[i],
                              CombineMonoid(e, *a.hero->called(0), *a.monoid, a.partial, initial, values[i]));
     }
-    if (a.type == ElementType::kF32 && a.partial == ElementType::kF64) {
+    if (a.widens()) {
       values[i].re = e.b().CreateFPTrunc(values[i].re, e.lanes().LikeLanes(values[i].re, e.b().getFloatTy()));
     }
     values[i] = e.lanes().RoundTo(a.type, values[i]);

@@ -22,6 +22,8 @@ struct Accumulator {
   ElementType type = ElementType::kF32;
   std::optional<Opcode> monoid;
   ElementType partial = ElementType::kF32;  // of the running value, in registers and in scratch
+
+  bool widens() const { return type == ElementType::kF32 && partial == ElementType::kF64; }
 };
 
 class Accumulators {

@@ -128,14 +128,6 @@ void RunAll(const CholeskyCall& call, char* const* buffers, int64_t begin, int64
 
 extern "C" void shoal_cholesky(const int64_t* words, char* const* buffers, int64_t begin, int64_t end) {
   const auto& call = *reinterpret_cast<const shoal::CholeskyCall*>(words);
-  switch (call.type) {
-    case shoal::kFloat32:
-      return shoal::RunAll<float, false>(call, buffers, begin, end);
-    case shoal::kFloat64:
-      return shoal::RunAll<double, false>(call, buffers, begin, end);
-    case shoal::kComplex64:
-      return shoal::RunAll<float, true>(call, buffers, begin, end);
-    default:
-      return shoal::RunAll<double, true>(call, buffers, begin, end);
-  }
+  shoal::WithMatrixType(
+      call.type, [&]<class T, bool IsComplex>() { shoal::RunAll<T, IsComplex>(call, buffers, begin, end); });
 }

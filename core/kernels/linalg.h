@@ -9,6 +9,21 @@ namespace shoal {
 
 enum MatrixType : int64_t { kFloat32, kFloat64, kComplex64, kComplex128 };
 
+// run.operator()<T, IsComplex>() for the parts of `type`'s numbers.
+template <class Run>
+void WithMatrixType(int64_t type, Run run) {
+  switch (type) {
+    case kFloat32:
+      return run.template operator()<float, false>();
+    case kFloat64:
+      return run.template operator()<double, false>();
+    case kComplex64:
+      return run.template operator()<float, true>();
+    default:
+      return run.template operator()<double, true>();
+  }
+}
+
 // Operand buffer 0, result buffer 1; a unit is a matrix. Only one triangle of the operand is read. The other
 // triangle of the result is zero; a matrix that is not positive definite gives NaNs.
 struct CholeskyCall {

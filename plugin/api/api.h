@@ -50,6 +50,15 @@ PJRT_Error* CheckedEntry(typename Entry::Args* args) {
     return ExceptionCaught(Entry::kName, e.what());
   }
 }
+// The same for an extension, whose entries are in no list.
+template <const char* kName, auto kFunction, typename Args>
+PJRT_Error* ExtensionEntry(Args* args) {
+  try {
+    return ToError(kFunction(*args));
+  } catch (const std::exception& e) {
+    return ExceptionCaught(kName, e.what());
+  }
+}
 #define SHOAL_BIND(api, name, function) \
   ((api).*::shoal::entry::name::kField = &::shoal::CheckedEntry<::shoal::entry::name, &function>)
 

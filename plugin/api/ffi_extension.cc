@@ -8,14 +8,7 @@
 namespace shoal {
 namespace {
 
-template <auto kFunction, typename Args>
-PJRT_Error* Entry(Args* args) {
-  try {
-    return ToError(kFunction(*args));
-  } catch (const std::exception& e) {
-    return ExceptionCaught("FFI extension", e.what());
-  }
-}
+constexpr char kName[] = "FFI extension";
 
 absl::Status RegisterType(PJRT_FFI_Type_Register_Args& args) {
   SHOAL_ASSIGN_OR_RETURN(args.type_id,
@@ -41,9 +34,9 @@ absl::Status RegisterHandler(PJRT_FFI_Register_Handler_Args& args) {
 PJRT_Extension_Base* FfiExtension(PJRT_Extension_Base* next) {
   static PJRT_FFI_Extension extension = {
       .base = {.struct_size = PJRT_FFI_Extension_STRUCT_SIZE, .type = PJRT_Extension_Type_FFI, .next = next},
-      .type_register = Entry<RegisterType>,
-      .user_data_add = Entry<AddUserData>,
-      .register_handler = Entry<RegisterHandler>,
+      .type_register = ExtensionEntry<kName, RegisterType>,
+      .user_data_add = ExtensionEntry<kName, AddUserData>,
+      .register_handler = ExtensionEntry<kName, RegisterHandler>,
   };
   return &extension.base;
 }

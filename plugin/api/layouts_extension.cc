@@ -8,15 +8,7 @@
 namespace shoal {
 namespace {
 
-// An extension's entry, as CheckedEntry is a table's.
-template <auto kFunction, typename Args>
-PJRT_Error* Entry(Args* args) {
-  try {
-    return ToError(kFunction(*args));
-  } catch (const std::exception& e) {
-    return ExceptionCaught("layouts extension", e.what());
-  }
-}
+constexpr char kName[] = "layouts extension";
 
 absl::Status Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args& args) {
   delete args.layout;
@@ -65,15 +57,15 @@ PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next) {
       .base = {.struct_size = PJRT_Layouts_Extension_STRUCT_SIZE,
                .type = PJRT_Extension_Type_Layouts,
                .next = next},
-      .PJRT_Layouts_MemoryLayout_Destroy = Entry<Destroy>,
-      .PJRT_Layouts_MemoryLayout_Serialize = Entry<Serialize>,
+      .PJRT_Layouts_MemoryLayout_Destroy = ExtensionEntry<kName, Destroy>,
+      .PJRT_Layouts_MemoryLayout_Serialize = ExtensionEntry<kName, Serialize>,
       .PJRT_Layouts_PJRT_Client_GetDefaultLayout =
-          Entry<GetDefaultLayout<PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args>>,
-      .PJRT_Layouts_PJRT_Buffer_MemoryLayout = Entry<BufferLayout>,
+          ExtensionEntry<kName, GetDefaultLayout<PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args>>,
+      .PJRT_Layouts_PJRT_Buffer_MemoryLayout = ExtensionEntry<kName, BufferLayout>,
       .PJRT_Layouts_PJRT_Topology_GetDefaultLayout =
-          Entry<GetDefaultLayout<PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args>>,
-      .PJRT_Layouts_PJRT_Executable_GetOutputLayouts = Entry<OutputLayouts>,
-      .PJRT_Layouts_PJRT_Executable_GetParameterLayouts = Entry<ParameterLayouts>,
+          ExtensionEntry<kName, GetDefaultLayout<PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args>>,
+      .PJRT_Layouts_PJRT_Executable_GetOutputLayouts = ExtensionEntry<kName, OutputLayouts>,
+      .PJRT_Layouts_PJRT_Executable_GetParameterLayouts = ExtensionEntry<kName, ParameterLayouts>,
   };
   return &extension.base;
 }

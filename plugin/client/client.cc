@@ -124,11 +124,15 @@ absl::StatusOr<std::unique_ptr<PjRtLoadedExecutable>> PjRtClient::Load(
   return PjRtLoadedExecutable::Create(this, std::move(executable));
 }
 
+static bool IsZeroCopy(HostBufferSemantics semantics) {
+  return semantics == HostBufferSemantics::kImmutableZeroCopy ||
+         semantics == HostBufferSemantics::kMutableZeroCopy;
+}
+
 HostBufferSemantics PjRtClient::SemanticsFor(const HostBuffer& host) const {
-  const bool zero_copy = host.semantics == HostBufferSemantics::kImmutableZeroCopy ||
-                         host.semantics == HostBufferSemantics::kMutableZeroCopy;
-  return zero_copy && !zero_copy_host_buffers_ ? HostBufferSemantics::kImmutableOnlyDuringCall
-                                               : host.semantics;
+  return IsZeroCopy(host.semantics) && !zero_copy_host_buffers_
+             ? HostBufferSemantics::kImmutableOnlyDuringCall
+             : host.semantics;
 }
 
 absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::BufferFromHostBuffer(const HostBuffer& host,
@@ -145,9 +149,7 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::BufferFromHostBuffer(con
   }
   const bool dense = host.byte_strides.empty() || IsDenseRowMajor(host.shape, host.byte_strides);
   const HostBufferSemantics semantics = SemanticsFor(host);
-  const bool zero_copy = semantics == HostBufferSemantics::kImmutableZeroCopy ||
-                         semantics == HostBufferSemantics::kMutableZeroCopy;
-  if (zero_copy && dense && bytes > 0 && IsAligned(host.data)) {
+  if (IsZeroCopy(semantics) && dense && bytes > 0 && IsAligned(host.data)) {
     auto released = std::make_shared<Promise>();
     *done = released->future();
     auto memory = DeviceMemory::View(const_cast<void*>(host.data), bytes,

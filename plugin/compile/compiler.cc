@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/fingerprint.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/codegen/kernel.h"
@@ -41,13 +42,10 @@ absl::StatusOr<KernelCache*> SharedKernels() {
   return *cache;
 }
 
-// The same on every process, unlike absl's hashes: FNV-1a over the text.
 uint64_t FingerprintOf(const Module& module) {
   PrintOptions options;
   options.metadata = false;
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : ToText(module, options)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
+  return Fingerprint(ToText(module, options));
 }
 
 // What an instruction's OpSharding in a proto says, one a leaf of its shape.
@@ -113,7 +111,9 @@ std::vector<CompiledArray> Arrays(const std::vector<Shape>& global, absl::Span<c
 void TakeSavedCode(const CompileRequest& request, const std::string& name, KernelCache& kernels) {
   if (request.saved_code.empty()) return;
   const absl::Status restored = RestoreCode(request.saved_code, kernels);
-  if (!restored.ok()) SHOAL_LOG_AT(1) << name << " is compiled anew: " << restored;
+  if (!restored.ok()) {
+    SHOAL_LOG_AT(1) << name << " is compiled anew: " << restored;
+  }
 }
 
 }  // namespace

@@ -82,31 +82,14 @@ TEST(KernelCacheTest, ManyKernelsInSeveralModules) {
   EXPECT_EQ(Values(*program), expected);
 }
 
-constexpr absl::string_view kLoop = R"(
-HloModule m
-cond {
-  s = (s32[], f32[3]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(5)
-  ROOT lt = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], f32[3]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  x = f32[3] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  twice = f32[3] add(x, x)
-  ROOT t = (s32[], f32[3]) tuple(next, twice)
-}
-ENTRY main {
+const std::string kLoop = absl::StrCat("HloModule m", kDoublingLoop, R"(ENTRY main {
   x = f32[3] parameter(0)
   i = s32[] parameter(1)
   init = (s32[], f32[3]) tuple(i, x)
   loop = (s32[], f32[3]) while(init), condition=cond, body=body
   ROOT r = f32[3] get-tuple-element(loop), index=1
 }
-)";
+)");
 
 TEST(KernelCacheTest, WhatNoProgramHoldsIsDroppedWhenTheCacheIsFull) {
   KernelCache cache(*Jit::Create(), /*most_code_bytes=*/1);

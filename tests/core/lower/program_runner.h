@@ -22,8 +22,26 @@ inline KernelCache& TestKernels() {
   return *cache;
 }
 
-inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& module, bool fuse = true,
-                                                                        KernelCache& cache = TestKernels()) {
+// The computations of a loop over (i, x) that doubles x until i is 5.
+constexpr absl::string_view kDoublingLoop = R"(
+cond {
+  s = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(5)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[3] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  twice = f32[3] add(x, x)
+  ROOT t = (s32[], f32[3]) tuple(next, twice)
+}
+)";
+
+inline absl::StatusOr<Lowered> LowerModule(Module& module, bool fuse, KernelCache& cache) {
   UnshareControl(module);
   if (fuse) {
     absl::StatusOr<bool> fused = Fuse(module, FusionModel{CanFuse, ElementCostNs, CanBeRowKernel});
@@ -31,7 +49,12 @@ inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& 
   }
   absl::StatusOr<bool> scheduled = Schedule(module);
   if (!scheduled.ok()) return scheduled.status();
-  absl::StatusOr<Lowered> lowered = Lower(module, 0, cache);
+  return Lower(module, 0, cache);
+}
+
+inline absl::StatusOr<std::shared_ptr<const PlanProgram>> CompileModule(Module& module, bool fuse = true,
+                                                                        KernelCache& cache = TestKernels()) {
+  absl::StatusOr<Lowered> lowered = LowerModule(module, fuse, cache);
   if (!lowered.ok()) return lowered.status();
   return lowered->program;
 }

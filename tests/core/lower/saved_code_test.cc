@@ -11,29 +11,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr absl::string_view kText = R"(
+const std::string kText = absl::StrCat(R"(
 HloModule m
 sum {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT s = f32[] add(a, b)
-}
-cond {
-  s = (s32[], f32[3]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(5)
-  ROOT lt = pred[] compare(i, n), direction=LT
-}
-body {
-  s = (s32[], f32[3]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  x = f32[3] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  twice = f32[3] add(x, x)
-  ROOT t = (s32[], f32[3]) tuple(next, twice)
-}
-ENTRY main {
+})",
+                                       kDoublingLoop, R"(ENTRY main {
   x = f32[3] parameter(0)
   zero = s32[] constant(0)
   init = (s32[], f32[3]) tuple(zero, x)
@@ -45,15 +30,11 @@ ENTRY main {
   r = f32[] reduce(z, nought), dimensions={0}, to_apply=sum
   ROOT t = (f32[3], f32[]) tuple(z, r)
 }
-)";
+)");
 
 absl::StatusOr<Lowered> LowerText(KernelCache& cache) {
   std::unique_ptr<Module> module = *ParseHloText(kText);
-  UnshareControl(*module);
-  if (absl::StatusOr<bool> fused = Fuse(*module, FusionModel{CanFuse, ElementCostNs}); !fused.ok())
-    return fused.status();
-  if (absl::StatusOr<bool> scheduled = Schedule(*module); !scheduled.ok()) return scheduled.status();
-  return Lower(*module, 0, cache);
+  return LowerModule(*module, /*fuse=*/true, cache);
 }
 
 std::string Saved() {
