@@ -26,9 +26,7 @@ _PRIORITY = 10
 
 def initialize() -> None:
     """Registers the platform with JAX, if it is asked for."""
-    import jax
-
-    named = [name for name in (jax.config.jax_platforms or "").split(",") if name]
+    named = _platforms_named()
     as_cpu = _flag_is_on("SHOAL_AS_CPU")
     if _PLATFORM not in named and not as_cpu:
         return
@@ -38,8 +36,6 @@ def initialize() -> None:
     if as_cpu or "cpu" not in named:
         names.append("cpu")
     _register(names)
-    if _PLATFORM in named and "cpu" not in named:
-        jax.config.update("jax_platforms", ",".join([*named, "cpu"]))
 
 
 def _register(names: list[str]) -> None:
@@ -73,7 +69,17 @@ def _client():
         _made = xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=_client_options())
         atexit.unregister(_keep_client)
         atexit.register(_keep_client)
+    if "cpu" not in _platforms_named():
+        # JAX makes only the platforms that JAX_PLATFORMS names, and is inside `backends()` now. To add the name to the
+        # setting instead would change a setting of the user's, which is in the key of every jitted function's cache.
+        xla_bridge._backends["cpu"] = _made
     return _made
+
+
+def _platforms_named() -> list[str]:
+    import jax
+
+    return [name for name in (jax.config.jax_platforms or "").split(",") if name]
 
 
 def _keep_client() -> None:
