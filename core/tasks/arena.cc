@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/flags.h"
+#include "core/base/float_mode.h"
 #include "core/tasks/cgroup.h"
 
 namespace shoal {
@@ -56,6 +57,8 @@ struct Arena::Impl {
       : workers(WorkerCount()),
         limit(tbb::global_control::max_allowed_parallelism, workers + 1),
         arena(workers, /*reserved_for_masters=*/0) {
+    // Workers compute in the mode of the thread that makes the arena.
+    const StandardFloatMode mode;
     arena.initialize();
   }
   const int workers;

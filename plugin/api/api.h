@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/base/float_mode.h"
 #include "plugin/api/entry_list.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
@@ -43,6 +44,7 @@ template <typename Entry, auto kFunction>
 PJRT_Error* CheckedEntry(typename Entry::Args* args) {
   if (args->struct_size < Entry::kLeastSize)
     return StructTooSmall(Entry::kName, args->struct_size, Entry::kLeastSize);
+  const StandardFloatMode mode;  // of folding, and of what runs on the caller's thread
   try {
     absl::Status status = kFunction(*args);
     return status.ok() ? nullptr : ToError(status);

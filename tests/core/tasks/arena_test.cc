@@ -13,6 +13,10 @@
 #include "core/tasks/cgroup.h"
 #include "core/tasks/future.h"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 namespace shoal {
 namespace {
 
@@ -137,6 +141,26 @@ TEST_F(CgroupTest, V1LooksAtTheCpuController) {
   EXPECT_EQ(CgroupCores(groups, root_), 4);
   EXPECT_EQ(CgroupCores("garbage\n5:cpuset:/job\n", root_), std::nullopt);
 }
+
+#if defined(__x86_64__)
+// The thread that makes the arena may flush subnormals to zero, as jaxlib's compiling threads do. (ctest
+// gives each test a process of its own, so the arena is made here.)
+TEST(ArenaTest, WorkersKeepSubnormalsWhoeverMakesTheArena) {
+  std::atomic<int> flushed{0};
+  std::thread([&] {
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+    volatile float tiny = 1e-40f;
+    Arena::Get().ParallelFor(64, 1, [&](int64_t, int64_t) { flushed += tiny * 1.5f == 0; });
+    Promise promise;
+    Arena::Get().Submit([&] {
+      flushed += tiny * 1.5f == 0;
+      promise.Set(absl::OkStatus());
+    });
+    EXPECT_TRUE(promise.future().AwaitFor(absl::Seconds(20)));
+  }).join();
+  EXPECT_EQ(flushed, 0);
+}
+#endif
 
 }  // namespace
 }  // namespace shoal
