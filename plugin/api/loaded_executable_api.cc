@@ -79,7 +79,9 @@ absl::StatusOr<ExecuteOptions> OptionsOf(const PJRT_ExecuteOptions* options) {
   if (options->num_send_ops > 0 || options->num_recv_ops > 0) {
     return absl::UnimplementedError("send and recv callbacks of an execution");
   }
-  ExecuteOptions converted{.launch_id = options->launch_id,
+  // JAX's launch ids are hashes of 32 bits, which the struct has as an int: errors would name runs below
+  // zero.
+  ExecuteOptions converted{.launch_id = static_cast<uint32_t>(options->launch_id),
                            .non_donatable_input_indices = {options->non_donatable_input_indices,
                                                            options->num_non_donatable_input_indices}};
   // The context is the caller's only during the call: what it points to stays.

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kInlineTransferBytes = int64_t{4} << 20;
 
 // PJRT's launch ids are any numbers of 32 bits; ours lie beyond them.
-constexpr int64_t kFirstOwnRun = -(int64_t{1} << 40);
+constexpr int64_t kFirstOwnRun = int64_t{1} << 40;
 
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0; }
 
@@ -201,7 +201,7 @@ std::unique_ptr<PjRtBuffer> PjRtClient::CreateErrorBuffer(absl::Status error, co
 
 RunId PjRtClient::NextRunId(const Communicator* communicator) {
   std::lock_guard<std::mutex> lock(run_mutex_);
-  return RunId(kFirstOwnRun - runs_[communicator]++);
+  return RunId(kFirstOwnRun + runs_[communicator]++);
 }
 
 }  // namespace shoal
