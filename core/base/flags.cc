@@ -39,9 +39,9 @@ absl::Span<const FlagInfo> AllFlags() { return kFlags; }
 
 absl::StatusOr<bool> BoolFlag(absl::string_view name) {
   SHOAL_ASSIGN_OR_RETURN(std::string text, TextOf(name, FlagType::kBool));
-  bool value;
-  if (!absl::SimpleAtob(text, &value)) return BadValue(name, text, "a switch: write 0 or 1");
-  return value;
+  // Only these two: the package `shoal` reads switches as well, and more spellings would come to differ.
+  if (text != "0" && text != "1") return BadValue(name, text, "a switch: write 0 or 1");
+  return text == "1";
 }
 
 absl::StatusOr<int64_t> IntFlag(absl::string_view name) {

@@ -5,7 +5,10 @@
 
 namespace shoal {
 
-bool PlainPresent(const Variables& variables) { return variables("SHOAL_NUM_PROCESSES").has_value(); }
+// A number without a count is somebody's mistake: reading it tells so, where each process would be alone.
+bool PlainPresent(const Variables& variables) {
+  return variables("SHOAL_NUM_PROCESSES").has_value() || variables("SHOAL_PROCESS_ID").has_value();
+}
 
 absl::StatusOr<Cluster> ReadPlain(const Variables& variables) {
   Cluster cluster;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/fingerprint.h"
@@ -67,15 +69,44 @@ absl::StatusOr<std::vector<DeviceId>> AssignmentOf(const wire::DeviceAssignment&
   return devices;
 }
 
-absl::Status CheckOverrides(const wire::CompileOptions& proto) {
-  std::vector<std::string> unknown;
-  for (const auto& [name, value] : proto.env_option_overrides()) {
-    // XLA's debug options ask for nothing that changes a result; Shoal has no use for them.
-    if (!absl::StartsWith(name, "xla_")) unknown.push_back(name);
+// Switches of XLA's for every platform and for CPUs. XLA's debug options ask for nothing that changes a
+// result, so Shoal has no use for any; but a value that XLA would refuse is a user's mistake here as well.
+constexpr absl::string_view kXlaSwitches[] = {
+    "xla_allow_excess_precision",
+    "xla_cpu_enable_concurrency_optimized_scheduler",
+    "xla_cpu_enable_fast_math",
+    "xla_cpu_enable_fast_min_max",
+    "xla_cpu_fast_math_honor_division",
+    "xla_cpu_fast_math_honor_functions",
+    "xla_cpu_fast_math_honor_infs",
+    "xla_cpu_fast_math_honor_nans",
+    "xla_cpu_multi_thread_eigen",
+    "xla_cpu_use_thunk_runtime",
+    "xla_disable_all_hlo_passes",
+    "xla_embed_ir_in_executable",
+    "xla_enable_fast_math",
+    "xla_llvm_disable_expensive_passes",
+};
+
+absl::Status CheckOverride(const std::string& name, const wire::OptionOverride& value) {
+  if (!absl::StartsWith(name, "xla_")) {
+    return absl::InvalidArgumentError(absl::StrCat("No such compile option: '", name, "'"));
   }
-  if (unknown.empty()) return absl::OkStatus();
+  const std::string& text = value.string_field();
+  if (value.value_case() != wire::OptionOverride::kStringField || text == "True" || text == "False" ||
+      !absl::c_linear_search(kXlaSwitches, name)) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("No such compile option: '", *std::min_element(unknown.begin(), unknown.end()), "'"));
+      absl::StrCat("compile option ", name, ": '", text, "' is not a valid bool value."));
+}
+
+absl::Status CheckOverrides(const wire::CompileOptions& proto) {
+  // In the order of names, so that the same mistake is told each time.
+  const std::map<std::string, wire::OptionOverride> sorted(proto.env_option_overrides().begin(),
+                                                           proto.env_option_overrides().end());
+  for (const auto& [name, value] : sorted) SHOAL_RETURN_IF_ERROR(CheckOverride(name, value));
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ _PRIORITY = 10
 def initialize() -> None:
     """Registers the platform with JAX, if it is asked for."""
     named = _platforms_named()
-    as_cpu = _flag_is_on("SHOAL_AS_CPU")
+    as_cpu = os.environ.get("SHOAL_AS_CPU", "") not in ("", "0")  # what is neither is an error of the client's
     if _PLATFORM not in named and not as_cpu:
         return
     names = []
@@ -115,7 +115,3 @@ def _client_options() -> dict[str, int]:
     if count >= 0:
         options["num_devices"] = count
     return options
-
-
-def _flag_is_on(name: str) -> bool:
-    return os.environ.get(name, "0").lower() in ("1", "true", "yes", "on")

@@ -198,3 +198,24 @@ def forget_failed_tokens() -> None:
             self.clear()
 
     dispatch.RuntimeTokenSet.block_until_ready = block_until_ready
+
+
+def explain_missing_stream() -> None:
+    """Gives the error of `ExecutionContext.stream` in a buffer callback its words.
+
+    jaxlib reads an error of the plugin's table as one of its own, of which Shoal can make the code only.
+    """
+    import jax
+    from jax._src.lib import ffi as jaxlib
+
+    ask = jaxlib.ExecutionContext.stream
+
+    def stream(context):
+        try:
+            return ask.__get__(context)
+        except jax.errors.JaxRuntimeError as error:
+            if str(error).removesuffix(": ") != "UNIMPLEMENTED":
+                raise
+            raise jax.errors.JaxRuntimeError(f"{error}XLA FFI GPU context is not available: a CPU has no stream") from None
+
+    jaxlib.ExecutionContext.stream = property(stream)

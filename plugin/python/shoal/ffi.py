@@ -158,6 +158,7 @@ def register_with_jax(library) -> None:
 
     callback.register(api)
     callback.forget_failed_tokens()
+    callback.explain_missing_stream()
     # What jaxlib has registered for itself: nothing is left out but what is Shoal's own, and stages that it hides.
     for name, handlers in jaxlib.custom_call_targets("Host").items():
         if isinstance(handlers, dict) and name not in callback.TARGETS:

@@ -31,6 +31,16 @@ TEST(FlagsTest, NamesFlagAndValueThatDoNotParse) {
   EXPECT_TRUE(CheckFlags().ok());
 }
 
+TEST(FlagsTest, SwitchesAreZeroOrOne) {
+  setenv("SHOAL_TRACE", "1", 1);
+  EXPECT_TRUE(BoolFlag("SHOAL_TRACE").value());
+  for (const char* other : {"yes", "true", "2", "on"}) {
+    setenv("SHOAL_TRACE", other, 1);
+    EXPECT_FALSE(CheckFlags().ok()) << other;
+  }
+  unsetenv("SHOAL_TRACE");
+}
+
 TEST(FlagsTest, FindsUnknownNames) {
   setenv("SHOAL_NUM_DEVICE", "4", 1);
   EXPECT_THAT(UnknownFlags(), Contains("SHOAL_NUM_DEVICE"));

@@ -103,6 +103,12 @@ TEST(ClusterTest, PlainNeedsItsNumber) {
   EXPECT_EQ(Found({{"SHOAL_NUM_PROCESSES", "1"}}).process_count, 1);
 }
 
+TEST(ClusterTest, PlainNumberNeedsItsCount) {
+  const auto cluster = Find({{"SHOAL_PROCESS_ID", "1"}});
+  EXPECT_EQ(cluster.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(cluster.status().message(), HasSubstr("SHOAL_NUM_PROCESSES is not set"));
+}
+
 TEST(ClusterTest, ImpossibleNumbersAreNamed) {
   auto cluster = Find(OpenMpi(3, 3));
   EXPECT_EQ(cluster.status().code(), absl::StatusCode::kInvalidArgument);
