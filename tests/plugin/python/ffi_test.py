@@ -235,3 +235,21 @@ def test_shardings_are_inspected():
         """
     )
     assert out.splitlines() == ["True"]
+
+
+def test_buffer_callbacks_write_into_memory_and_have_no_stream():
+    run(
+        """
+        from jax.experimental.buffer_callback import buffer_callback
+        def host(context, out, x):
+            np.asarray(out)[...] = np.asarray(x) * 2
+            try:
+                context.stream
+            except jax.errors.JaxRuntimeError as e:
+                assert str(e).startswith("UNIMPLEMENTED: XLA FFI GPU context is not available"), e
+            else:
+                raise AssertionError("no error")
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        np.testing.assert_array_equal(jax.jit(buffer_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype)))(x), 2 * x)
+        """
+    )

@@ -314,3 +314,19 @@ def test_native_code_outlives_the_process(tmp_path):
     assert kernels[0][0] == kernels[0][1] != "0"
     assert kernels[1] == ("0", kernels[0][1])
     assert printed[0] == printed[1]
+
+
+def test_compile_options_of_xla_are_checked():
+    run(
+        """
+        lowered = jax.jit(lambda x: x + 1).lower(1.0)
+        assert lowered.compile(compiler_options={"xla_embed_ir_in_executable": "True", "xla_dump_to": ""})(1.0) == 2
+        for name, value, told in (("xla_embed_ir_in_executable", "maybe", "'maybe' is not a valid bool value"),
+                                  ("no_such_option", True, "No such compile option: 'no_such_option'")):
+            try:
+                lowered.compile(compiler_options={name: value})
+                raise SystemExit("no error")
+            except jax.errors.JaxRuntimeError as e:
+                assert "INVALID_ARGUMENT" in str(e) and told in str(e), e
+        """
+    )
