@@ -1,0 +1,55 @@
+"""Orbax: a sharded state is saved by all processes, restored to another sharding, and again by a manager that keeps two steps."""
+
+import os
+import tempfile
+
+from client import mesh, run, shard, whole
+import jax
+import jax.numpy as jnp
+import numpy as np
+import orbax.checkpoint as ocp
+from jax.sharding import NamedSharding, PartitionSpec
+
+W = np.arange(8 * 6, dtype=np.float32).reshape(8, 6)
+B = np.arange(5, dtype=np.int32) - 2
+
+
+def folder():
+    """One for the job: its launcher's pid is the same for all processes."""
+    path = os.path.join(tempfile.gettempdir(), f"shoal-orbax-{os.getppid()}")
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def program():
+    state = {"w": shard(W, "data"), "b": shard(B), "half": shard(W.astype(jnp.bfloat16), None, None), "step": 7}
+    place = folder()
+    with ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(os.path.join(place, "one"), state)
+        checkpointer.wait_until_finished()
+        devices = mesh("data", "model")
+        other = NamedSharding(devices, PartitionSpec("model", None))
+        like = {"w": jax.ShapeDtypeStruct(W.shape, W.dtype, sharding=other),
+                "b": jax.ShapeDtypeStruct(B.shape, B.dtype, sharding=NamedSharding(devices, PartitionSpec())),
+                "half": jax.ShapeDtypeStruct(W.shape, jnp.bfloat16, sharding=other), "step": 0}
+        restored = checkpointer.restore(os.path.join(place, "one"), like)
+
+    with ocp.CheckpointManager(os.path.join(place, "many"), options=ocp.CheckpointManagerOptions(max_to_keep=2)) as manager:
+        for step in range(4):
+            manager.save(step, args=ocp.args.StandardSave({"w": state["w"] + step}))
+        manager.wait_until_finished()
+        steps = sorted(manager.all_steps())
+        last = manager.restore(3, args=ocp.args.StandardRestore({"w": like["w"]}))
+    return {
+        "w": (restored["w"], W, 0),
+        "b": (restored["b"], B, 0),
+        "half": (whole(restored["half"]).astype(np.float32), W, 0),
+        "step": (restored["step"], 7, 0),
+        "sharding": (restored["w"].sharding == other, True, 0),
+        "steps": (steps, [2, 3], 0),
+        "last": (last["w"], W + 3, 0),
+    }
+
+
+if __name__ == "__main__":
+    run(program)
