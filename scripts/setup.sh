@@ -41,6 +41,15 @@ make_venv() {
   cp requirements.txt $stamp
 }
 
+# What tests/clients needs in continuous integration, beside the pinned packages of .venv.
+install_clients() {
+  local stamp=.venv/clients.txt
+  cmp -s tests/clients/requirements.txt $stamp && return 0
+  say "installing the libraries of tests/clients into .venv"
+  $PYTHON -m pip install -q -c requirements.txt -r tests/clients/requirements.txt
+  cp tests/clients/requirements.txt $stamp
+}
+
 # The PJRT C API's headers, from a package of the registry: no copy of them is in this tree. plugin/api includes
 # them from here.
 fetch_pjrt_headers() {

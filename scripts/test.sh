@@ -6,6 +6,7 @@ set -euo pipefail
 
 set_up
 build_plugin
+install_clients
 say "building the tests"
 cmake --build $BUILD
 

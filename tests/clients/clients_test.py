@@ -13,8 +13,15 @@ from jobs import environment, finish, mpirun, start
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 # Those whose libraries requirements.txt has: continuous integration runs them. The others' are in more.txt (scripts/clients.sh).
-ALWAYS = ("equinox_training", "flax_nnx_transformer", "lineax_optimistix", "numpyro_regression", "optax_optimizers", "orbax_checkpoint",
-          "shallow_water")
+ALWAYS = (
+    "equinox_training",
+    "flax_nnx_transformer",
+    "lineax_optimistix",
+    "numpyro_regression",
+    "optax_optimizers",
+    "orbax_checkpoint",
+    "shallow_water",
+)
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "client")
 
 
@@ -26,7 +33,10 @@ def missing(program):
             imported.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             imported.add(node.module)
-    return sorted({name.split(".")[0] for name in imported if not importlib.util.find_spec(name.split(".")[0])} - {"client"})
+    return sorted(
+        {name.split(".")[0] for name in imported if not importlib.util.find_spec(name.split(".")[0])}
+        - {"client"}
+    )
 
 
 @pytest.mark.parametrize("processes,devices", [(1, 4), (2, 2)])
@@ -36,6 +46,8 @@ def test_client(name, processes, devices):
     if name not in ALWAYS and missing(program):
         pytest.skip(f"not installed: {', '.join(missing(program))}")
     argv = [sys.executable, str(program)]
-    outcome = mpirun(processes, devices, argv) if processes > 1 else finish(start(argv, environment(devices)), 600)
+    outcome = (
+        mpirun(processes, devices, argv) if processes > 1 else finish(start(argv, environment(devices)), 600)
+    )
     for told in outcome.all(processes):
         assert told["devices"] == processes * devices and told["off"] == [], told

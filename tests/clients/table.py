@@ -17,9 +17,13 @@ PEER = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_c
 def seconds(outcome):
     """The slowest process' wall and compile seconds, or what went wrong."""
     if outcome.code or not outcome.told:
-        lines = [line for told in outcome.told.values() for line in told["off"]] or outcome.output.strip().splitlines()[-1:]
+        lines = [
+            line for told in outcome.told.values() for line in told["off"]
+        ] or outcome.output.strip().splitlines()[-1:]
         return " ".join(["failed:", *lines])[:200].replace("|", "/")
-    return " / ".join(f"{max(told[key] for told in outcome.told.values()):.1f}" for key in ("wall", "compile"))
+    return " / ".join(
+        f"{max(told[key] for told in outcome.told.values()):.1f}" for key in ("wall", "compile")
+    )
 
 
 def main():

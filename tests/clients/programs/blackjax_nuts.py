@@ -29,17 +29,28 @@ def chains():
         return jax.lax.scan(step, nuts.init(start), jax.random.split(key, 500))[1]
 
     starts = shard(np.random.default_rng(0).normal(size=(8, 2)), "data")
-    positions, acceptance = jax.jit(lambda starts: jax.vmap(chain)(jax.random.split(jax.random.key(1), 8), starts))(starts)
+    positions, acceptance = jax.jit(
+        lambda starts: jax.vmap(chain)(jax.random.split(jax.random.key(1), 8), starts)
+    )(starts)
     return whole(positions)[:, 50:].reshape(-1, 2), whole(acceptance)
 
 
 def log_evidence():
     """Prior N(0, 1), likelihood N(y; x, 1) with y = 2: the evidence is N(2; 0, sqrt 2)."""
     smc = blackjax.adaptive_tempered_smc(
-        logprior_fn=lambda x: jax.scipy.stats.norm.logpdf(x).sum(), loglikelihood_fn=lambda x: jax.scipy.stats.norm.logpdf(2.0, x).sum(),
-        mcmc_step_fn=blackjax.hmc.build_kernel(), mcmc_init_fn=blackjax.hmc.init, resampling_fn=resampling.systematic,
-        mcmc_parameters={"step_size": jnp.array([0.5]), "inverse_mass_matrix": jnp.ones((1, 1)), "num_integration_steps": jnp.array([5])},
-        target_ess=0.7, num_mcmc_steps=5)
+        logprior_fn=lambda x: jax.scipy.stats.norm.logpdf(x).sum(),
+        loglikelihood_fn=lambda x: jax.scipy.stats.norm.logpdf(2.0, x).sum(),
+        mcmc_step_fn=blackjax.hmc.build_kernel(),
+        mcmc_init_fn=blackjax.hmc.init,
+        resampling_fn=resampling.systematic,
+        mcmc_parameters={
+            "step_size": jnp.array([0.5]),
+            "inverse_mass_matrix": jnp.ones((1, 1)),
+            "num_integration_steps": jnp.array([5]),
+        },
+        target_ess=0.7,
+        num_mcmc_steps=5,
+    )
     state = smc.init(jax.random.normal(jax.random.key(3), (1000, 1)))
     step, total = jax.jit(smc.step), 0.0
     for i in range(30):

@@ -45,17 +45,32 @@ def whole(array):
     return np.asarray(jax.jit(lambda x: x, out_shardings=everywhere)(array))
 
 
+def difference(got, wanted, tolerance):
+    """In words, or None where all is within the tolerance. NaN never is."""
+    if got.shape != wanted.shape:
+        return f"shape {got.shape}, and it should be {wanted.shape}"
+    off = ~(np.abs(got - wanted) <= tolerance)
+    if not off.any():
+        return None
+    first = tuple(int(i) for i in np.argwhere(off)[0])
+    return f"{off.sum()} of {off.size} numbers, the first at {first}: {got[first]}, and it should be {wanted[first]}"
+
+
 def run(program):
     """Runs it, tells the seconds and the comparisons, and ends with an error where one is off."""
     jax.monitoring.register_event_duration_secs_listener(_listen)
     start = time.monotonic()
     results = program()
-    told = {"wall": time.monotonic() - start, "compile": _compile_seconds, "devices": jax.device_count(), "off": []}
+    told = {
+        "wall": time.monotonic() - start,
+        "compile": _compile_seconds,
+        "devices": jax.device_count(),
+        "off": [],
+    }
     for name, (got, wanted, tolerance) in results.items():
         got, wanted = np.asarray(whole(got)) + 0, np.asarray(wanted) + 0  # bool to int
-        # Written so that NaN, and a shape that differs, are off.
-        if got.shape != wanted.shape or not np.all(np.abs(got - wanted) <= tolerance):
-            told["off"].append(f"{name}: {got.tolist()}, and it should be {wanted.tolist()} within {tolerance}"[:2000])
+        if wrong := difference(got, wanted, tolerance):
+            told["off"].append(f"{name}: {wrong}")
     sys.stdout.write("TOLD " + json.dumps({"process": jax.process_index(), "value": told}) + "\n")
     sys.stdout.flush()
     sys.exit(bool(told["off"]) or not results)

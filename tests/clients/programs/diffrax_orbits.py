@@ -22,39 +22,89 @@ def orbits():
 
     def solve(y0):
         return diffrax.diffeqsolve(
-            diffrax.ODETerm(predators), diffrax.Tsit5(), 0.0, 10.0, 0.1, y0, saveat=diffrax.SaveAt(ts=jnp.linspace(0, 10, 11)),
-            stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-9)).ys
+            diffrax.ODETerm(predators),
+            diffrax.Tsit5(),
+            0.0,
+            10.0,
+            0.1,
+            y0,
+            saveat=diffrax.SaveAt(ts=jnp.linspace(0, 10, 11)),
+            stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-9),
+        ).ys
 
     ys = whole(jax.jit(jax.vmap(solve))(shard(starts, "data")))
-    wanted = np.stack([scipy.integrate.solve_ivp(lambda t, y: [y[0] * (1.5 - y[1]), y[1] * (y[0] - 3.0)], (0, 10), s, method="DOP853",
-                                                 t_eval=np.linspace(0, 10, 11), rtol=1e-11, atol=1e-11).y.T for s in starts])
+    wanted = np.stack(
+        [
+            scipy.integrate.solve_ivp(
+                lambda t, y: [y[0] * (1.5 - y[1]), y[1] * (y[0] - 3.0)],
+                (0, 10),
+                s,
+                method="DOP853",
+                t_eval=np.linspace(0, 10, 11),
+                rtol=1e-11,
+                atol=1e-11,
+            ).y.T
+            for s in starts
+        ]
+    )
     return ys, wanted
 
 
 def stiff():
     y0 = np.array([1.0, 0.0, 0.0])
-    got = diffrax.diffeqsolve(diffrax.ODETerm(robertson), diffrax.Kvaerno5(), 0.0, 100.0, 1e-4, jnp.asarray(y0),
-                              stepsize_controller=diffrax.PIDController(rtol=1e-8, atol=1e-10)).ys[-1]
-    wanted = scipy.integrate.solve_ivp(lambda t, y: np.asarray(
-        [-0.04 * y[0] + 1e4 * y[1] * y[2], 0.04 * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1] ** 2, 3e7 * y[1] ** 2]),
-        (0, 100), y0, method="Radau", rtol=1e-10, atol=1e-12).y[:, -1]
+    got = diffrax.diffeqsolve(
+        diffrax.ODETerm(robertson),
+        diffrax.Kvaerno5(),
+        0.0,
+        100.0,
+        1e-4,
+        jnp.asarray(y0),
+        stepsize_controller=diffrax.PIDController(rtol=1e-8, atol=1e-10),
+    ).ys[-1]
+    wanted = scipy.integrate.solve_ivp(
+        lambda t, y: np.asarray(
+            [
+                -0.04 * y[0] + 1e4 * y[1] * y[2],
+                0.04 * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1] ** 2,
+                3e7 * y[1] ** 2,
+            ]
+        ),
+        (0, 100),
+        y0,
+        method="Radau",
+        rtol=1e-10,
+        atol=1e-12,
+    ).y[:, -1]
     return got, wanted
 
 
 def gradient(adjoint):
     """d/da of y(1) = e^a."""
+
     def end(a):
-        return diffrax.diffeqsolve(diffrax.ODETerm(lambda t, y, a: a * y), diffrax.Dopri5(), 0.0, 1.0, 0.01, jnp.array(1.0), args=a,
-                                   stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-9), adjoint=adjoint).ys[-1]
+        return diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, a: a * y),
+            diffrax.Dopri5(),
+            0.0,
+            1.0,
+            0.01,
+            jnp.array(1.0),
+            args=a,
+            stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-9),
+            adjoint=adjoint,
+        ).ys[-1]
 
     return jax.jit(jax.grad(end))(0.7)
 
 
 def ornstein_uhlenbeck():
     """dx = -x dt + dw from 0: at time 2 the variance is (1 - e^-4) / 2."""
+
     def end(key):
         noise = diffrax.VirtualBrownianTree(0.0, 2.0, tol=1e-2, shape=(), key=key)
-        terms = diffrax.MultiTerm(diffrax.ODETerm(lambda t, x, _: -x), diffrax.ControlTerm(lambda t, x, _: jnp.array(1.0), noise))
+        terms = diffrax.MultiTerm(
+            diffrax.ODETerm(lambda t, x, _: -x), diffrax.ControlTerm(lambda t, x, _: jnp.array(1.0), noise)
+        )
         return diffrax.diffeqsolve(terms, diffrax.Heun(), 0.0, 2.0, 0.05, jnp.array(0.0)).ys[-1]
 
     return np.var(jax.jit(jax.vmap(end))(jax.random.split(jax.random.key(0), 2000)))

@@ -29,7 +29,9 @@ def least_squares():
             return jnp.mean((jax.vmap(eqx.combine(parameters, static))(x) - y) ** 2)
 
         value, gradient = jax.value_and_grad(loss)(parameters)
-        updates, state = optimizer.update(gradient, state, parameters, value=value, grad=gradient, value_fn=loss)
+        updates, state = optimizer.update(
+            gradient, state, parameters, value=value, grad=gradient, value_fn=loss
+        )
         return eqx.apply_updates(model, updates), state
 
     for _ in range(30):
@@ -53,6 +55,7 @@ def mlp_gradient():
 
 def checked():
     """eqx.error_if is a callback that raises."""
+
     @eqx.filter_jit
     def root(x):
         return jnp.sqrt(eqx.error_if(x, x < 0, "negative"))

@@ -20,17 +20,33 @@ class Block(nn.Module):
     def __call__(self, x):
         h = nn.LayerNorm(name="norm")(x)
         x = x + nn.MultiHeadDotProductAttention(num_heads=4, name="attention")(h)
-        h = nn.Dense(32, name="up", kernel_init=nn.with_logical_partitioning(nn.initializers.lecun_normal(), ("embed", "hidden")))(x)
+        h = nn.Dense(
+            32,
+            name="up",
+            kernel_init=nn.with_logical_partitioning(nn.initializers.lecun_normal(), ("embed", "hidden")),
+        )(x)
         h = nn.with_logical_constraint(nn.gelu(h, approximate=False), ("batch", None, "hidden"))
-        return x + nn.Dense(16, name="down", kernel_init=nn.with_logical_partitioning(nn.initializers.lecun_normal(), ("hidden", "embed")))(h)
+        return x + nn.Dense(
+            16,
+            name="down",
+            kernel_init=nn.with_logical_partitioning(nn.initializers.lecun_normal(), ("hidden", "embed")),
+        )(h)
 
 
 def numpy_block(p, x):
-    h = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6) * p["norm"]["scale"] + p["norm"]["bias"]
+    h = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6) * p["norm"]["scale"] + p[
+        "norm"
+    ]["bias"]
     a = p["attention"]
-    q, k, v = (np.einsum("bse,ehd->bshd", h, a[n]["kernel"]) + a[n]["bias"] for n in ("query", "key", "value"))
+    q, k, v = (
+        np.einsum("bse,ehd->bshd", h, a[n]["kernel"]) + a[n]["bias"] for n in ("query", "key", "value")
+    )
     weights = scipy.special.softmax(np.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(q.shape[-1]), -1)
-    x = x + np.einsum("bqhd,hde->bqe", np.einsum("bhqk,bkhd->bqhd", weights, v), a["out"]["kernel"]) + a["out"]["bias"]
+    x = (
+        x
+        + np.einsum("bqhd,hde->bqe", np.einsum("bhqk,bkhd->bqhd", weights, v), a["out"]["kernel"])
+        + a["out"]["bias"]
+    )
     h = x @ p["up"]["kernel"] + p["up"]["bias"]
     h = h * 0.5 * (1 + scipy.special.erf(h / np.sqrt(2)))
     return x + h @ p["down"]["kernel"] + p["down"]["bias"]
@@ -45,7 +61,10 @@ def attention():
         parameters = jax.jit(block.init, out_shardings=shardings)(jax.random.key(0), x)
         out = jax.jit(block.apply)(parameters, x)
     plain = jax.tree.map(lambda a: whole(a).astype(np.float64), nn.meta.unbox(parameters)["params"])
-    split = nn.meta.unbox(parameters)["params"]["up"]["kernel"].addressable_shards[0].data.shape[1] * devices.shape["model"]
+    split = (
+        nn.meta.unbox(parameters)["params"]["up"]["kernel"].addressable_shards[0].data.shape[1]
+        * devices.shape["model"]
+    )
     return whole(out), numpy_block(plain, X.astype(np.float64)), split
 
 
@@ -70,17 +89,30 @@ def accuracy():
     x, y = shard(pictures, "data"), shard(labels, "data")
     model = Classifier()
     variables = model.init(jax.random.key(0), pictures[:1], train=False)
-    state = State.create(apply_fn=model.apply, params=variables["params"], batch_stats=variables["batch_stats"], tx=optax.adam(1e-2))
+    state = State.create(
+        apply_fn=model.apply,
+        params=variables["params"],
+        batch_stats=variables["batch_stats"],
+        tx=optax.adam(1e-2),
+    )
 
     @jax.jit
     def step(state, x, y, key):
         def loss(params):
-            logits, new = state.apply_fn({"params": params, "batch_stats": state.batch_stats}, x, train=True,
-                                         rngs={"dropout": key}, mutable=["batch_stats"])
+            logits, new = state.apply_fn(
+                {"params": params, "batch_stats": state.batch_stats},
+                x,
+                train=True,
+                rngs={"dropout": key},
+                mutable=["batch_stats"],
+            )
             return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean(), (logits, new)
 
         gradient, (logits, new) = jax.grad(loss, has_aux=True)(state.params)
-        return state.apply_gradients(grads=gradient, batch_stats=new["batch_stats"]), (logits.argmax(-1) == y).mean()
+        return (
+            state.apply_gradients(grads=gradient, batch_stats=new["batch_stats"]),
+            (logits.argmax(-1) == y).mean(),
+        )
 
     for i in range(25):
         state, right = step(state, x, y, jax.random.key(i))

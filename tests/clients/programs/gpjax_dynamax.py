@@ -13,9 +13,11 @@ def posterior():
 
     x, y = np.sort(RNG.uniform(-2, 2, size=(12, 1)), 0), RNG.normal(size=(12, 1))
     at = np.linspace(-2, 2, 8)[:, None]
-    prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=gpx.kernels.RBF(lengthscale=0.6, variance=1.3))
-    model = prior * gpx.likelihoods.Gaussian(num_datapoints=12, obs_stddev=0.4)
-    found = model.predict(jnp.asarray(at), train_data=gpx.Dataset(jnp.asarray(x), jnp.asarray(y)))
+    prior = gpx.gps.Prior(
+        mean_function=gpx.mean_functions.Zero(), kernel=gpx.kernels.RBF(lengthscale=0.6, variance=1.3)
+    )
+    model = prior * gpx.likelihoods.Gaussian(obs_stddev=0.4)
+    found = model.condition(gpx.Dataset(jnp.asarray(x), jnp.asarray(y))).predict(jnp.asarray(at))
     kernel = lambda a, b: 1.3 * np.exp(-0.5 * (a - b.T) ** 2 / 0.36)
     solve = np.linalg.solve(kernel(x, x) + 0.16 * np.eye(12), np.concatenate([y, kernel(x, at)], 1))
     mean, variance = kernel(at, x) @ solve[:, 0], np.diag(kernel(at, at) - kernel(at, x) @ solve[:, 1:])
@@ -30,8 +32,15 @@ def kalman():
     q, r = 0.1 * np.eye(2), 0.3 * np.eye(1)
     series = RNG.normal(size=(8, 15, 1))
     model = LinearGaussianSSM(2, 1)
-    params, _ = model.initialize(jax.random.key(0), initial_mean=jnp.zeros(2), initial_covariance=jnp.eye(2), dynamics_weights=jnp.asarray(f),
-                                 dynamics_covariance=jnp.asarray(q), emission_weights=jnp.asarray(h), emission_covariance=jnp.asarray(r))
+    params, _ = model.initialize(
+        jax.random.key(0),
+        initial_mean=jnp.zeros(2),
+        initial_covariance=jnp.eye(2),
+        dynamics_weights=jnp.asarray(f),
+        dynamics_covariance=jnp.asarray(q),
+        emission_weights=jnp.asarray(h),
+        emission_covariance=jnp.asarray(r),
+    )
     got = jax.jit(jax.vmap(lambda y: model.filter(params, y).marginal_loglik))(shard(series, "data"))
     wanted = []
     for ys in series:
@@ -60,7 +69,12 @@ def markov():
     scores = np.log(initial[paths[0]]) + sum(log_likelihoods[t, paths[t]] for t in range(10))
     scores += sum(np.log(transition[paths[t - 1], paths[t]]) for t in range(1, 10))
     best = hmm_posterior_mode(initial, transition, log_likelihoods[:10])
-    return hmm_filter(initial, transition, log_likelihoods).marginal_loglik, np.log(alpha.sum()), best, paths[:, scores.argmax()]
+    return (
+        hmm_filter(initial, transition, log_likelihoods).marginal_loglik,
+        np.log(alpha.sum()),
+        best,
+        paths[:, scores.argmax()],
+    )
 
 
 def program():

@@ -34,7 +34,9 @@ def lstm():
 
 def batch_norm():
     """Statistics of a batch that is sharded are those of the whole batch."""
-    model = hk.without_apply_rng(hk.transform_with_state(lambda x: hk.BatchNorm(False, False, 0.9)(x, is_training=True)))
+    model = hk.without_apply_rng(
+        hk.transform_with_state(lambda x: hk.BatchNorm(False, False, 0.9)(x, is_training=True))
+    )
     params, state = model.init(jax.random.key(0), X[0])
     got = jax.jit(model.apply)(params, state, shard(X[0], "data"))[0]
     return got, (X[0] - X[0].mean(0)) / np.sqrt(X[0].var(0) + 1e-5)
@@ -46,6 +48,7 @@ def chexified():
     def log(x):
         chex.assert_trees_all_equal_shapes(x, x)
         from chex import assert_tree_all_finite as finite
+
         finite(x)
         return jnp.log(x)
 
@@ -60,25 +63,35 @@ def chexified():
 def densities():
     x = np.linspace(0.05, 0.95, 8).astype(np.float32)
     pairs = [
-        (distrax.Normal(0.3, 1.2), scipy.stats.norm(0.3, 1.2)), (distrax.Beta(2.0, 3.5), scipy.stats.beta(2.0, 3.5)),
-        (distrax.Gamma(2.5, 1.5), scipy.stats.gamma(2.5, scale=1 / 1.5)), (distrax.Laplace(0.1, 0.7), scipy.stats.laplace(0.1, 0.7)),
-        (distrax.Gumbel(0.0, 1.0), scipy.stats.gumbel_r()), (distrax.Logistic(0.2, 0.5), scipy.stats.logistic(0.2, 0.5)),
+        (distrax.Normal(0.3, 1.2), scipy.stats.norm(0.3, 1.2)),
+        (distrax.Beta(2.0, 3.5), scipy.stats.beta(2.0, 3.5)),
+        (distrax.Gamma(2.5, 1.5), scipy.stats.gamma(2.5, scale=1 / 1.5)),
+        (distrax.Laplace(0.1, 0.7), scipy.stats.laplace(0.1, 0.7)),
+        (distrax.Gumbel(0.0, 1.0), scipy.stats.gumbel_r()),
+        (distrax.Logistic(0.2, 0.5), scipy.stats.logistic(0.2, 0.5)),
         (distrax.Transformed(distrax.Normal(0.0, 1.0), distrax.Lambda(jnp.exp)), scipy.stats.lognorm(1.0)),
         (distrax.VonMises(0.0, 2.0), scipy.stats.vonmises(2.0)),
     ]
     sharded = shard(x, "data")
-    return jnp.stack([jax.jit(d.log_prob)(sharded) for d, _ in pairs]), np.stack([s.logpdf(x) for _, s in pairs])
+    return jnp.stack([jax.jit(d.log_prob)(sharded) for d, _ in pairs]), np.stack(
+        [s.logpdf(x) for _, s in pairs]
+    )
 
 
 def flow():
     """Inverse of forward, and the logarithm of the determinant against the numerical Jacobian's."""
     coupling = distrax.MaskedCoupling(
-        mask=np.arange(4) % 2 == 0, bijector=lambda p: distrax.RationalQuadraticSpline(p, range_min=-3.0, range_max=3.0),
-        conditioner=lambda x: jnp.tile(jnp.sin(x)[..., :, None], 10) * np.linspace(-1, 1, 10, dtype=np.float32))
+        mask=np.arange(4) % 2 == 0,
+        bijector=lambda p: distrax.RationalQuadraticSpline(p, range_min=-3.0, range_max=3.0),
+        conditioner=lambda x: jnp.tile(jnp.sin(x)[..., :, None], 10)
+        * np.linspace(-1, 1, 10, dtype=np.float32),
+    )
     x = np.random.default_rng(1).normal(size=4).astype(np.float32)
     y, logdet = jax.jit(coupling.forward_and_log_det)(x)
     jacobian = jax.jacfwd(coupling.forward)(x)
-    return jnp.concatenate([coupling.inverse(y), logdet[None]]), np.append(x, np.log(abs(np.linalg.det(np.asarray(jacobian)))))
+    return jnp.concatenate([coupling.inverse(y), logdet[None]]), np.append(
+        x, np.log(abs(np.linalg.det(np.asarray(jacobian))))
+    )
 
 
 def program():

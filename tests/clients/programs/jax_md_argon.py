@@ -21,7 +21,11 @@ def numpy_energy(points):
     d -= BOX * np.round(d / BOX)
     r = np.sqrt((d**2).sum(-1))[np.triu_indices(COUNT, 1)]
     r2, onset, cutoff = r**2, 4.0, 6.25
-    switch = np.where(r2 < onset, 1, np.where(r2 < cutoff, (cutoff - r2) ** 2 * (cutoff + 2 * r2 - 3 * onset) / (cutoff - onset) ** 3, 0))
+    switch = np.where(
+        r2 < onset,
+        1,
+        np.where(r2 < cutoff, (cutoff - r2) ** 2 * (cutoff + 2 * r2 - 3 * onset) / (cutoff - onset) ** 3, 0),
+    )
     return np.sum(switch * 4 * (r**-12 - r**-6))
 
 
@@ -35,13 +39,15 @@ def program():
     @jax.jit
     def simulate_all(points):
         state = init(jax.random.key(0), points, kT=0.5)
-        total = lambda s: pair(s.position) + simulate.kinetic_energy(momentum=s.momentum, mass=s.mass)
+        total = lambda s: pair(s.position) + 0.5 * jnp.sum(s.momentum**2 / s.mass)
         end = jax.lax.fori_loop(0, 300, lambda _, s: apply(s), state)
         return total(state), total(end), state.momentum.sum(0), end.momentum.sum(0)
 
     sharded = shard(points, "data")
     before, after, momentum, momentum_after = simulate_all(sharded)
-    listed_init, listed = energy.lennard_jones_neighbor_list(displacement, BOX, dr_threshold=0.3, format=partition.Dense)
+    listed_init, listed = energy.lennard_jones_neighbor_list(
+        displacement, BOX, dr_threshold=0.3, format=partition.Dense
+    )
     neighbors = listed_init.allocate(points)
     force = jax.jit(lambda p, n: -jax.grad(listed)(p, n.update(p)))(jnp.asarray(points), neighbors)
     i, step = (5, 1), 1e-6

@@ -19,7 +19,11 @@ def logistic():
     f = lambda w: np.mean(np.logaddexp(0, X @ w) - LABELS * (X @ w)) + 0.05 * w @ w
     x, y = shard(X, "data"), shard(LABELS, "data")
     wanted = scipy.optimize.minimize(f, np.zeros(4), tol=1e-12).x
-    solvers = [jaxopt.LBFGS(loss, tol=1e-9), jaxopt.BFGS(loss, tol=1e-9), jaxopt.GradientDescent(loss, tol=1e-9, maxiter=2000)]
+    solvers = [
+        jaxopt.LBFGS(loss, tol=1e-9),
+        jaxopt.BFGS(loss, tol=1e-9),
+        jaxopt.GradientDescent(loss, tol=1e-9, maxiter=2000),
+    ]
     return jnp.stack([s.run(jnp.zeros(4), x=x, y=y).params for s in solvers]), np.tile(wanted, (3, 1))
 
 
@@ -39,8 +43,13 @@ def quadratic():
 
 def fixed_point():
     """x = cos(a x), and dx/da through the implicit function theorem: -x sin(a x) / (1 + a sin(a x))."""
+
     def solve(a):
-        return jaxopt.AndersonAcceleration(lambda x, a: jnp.cos(a * x), tol=1e-12).run(jnp.array([0.5]), a).params[0]
+        return (
+            jaxopt.AndersonAcceleration(lambda x, a: jnp.cos(a * x), tol=1e-12)
+            .run(jnp.array([0.5]), a)
+            .params[0]
+        )
 
     x = scipy.optimize.brentq(lambda x: x - np.cos(0.9 * x), 0, 1)
     return jnp.stack(jax.value_and_grad(solve)(0.9)), [x, -x * np.sin(0.9 * x) / (1 + 0.9 * np.sin(0.9 * x))]

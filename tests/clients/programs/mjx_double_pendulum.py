@@ -40,7 +40,10 @@ def program():
     boxes = np.tile(mujoco.MjModel.from_xml_string(BOX).qpos0, (4, 1))
     boxes[:, 2] += np.linspace(0, 0.1, 4)
     return {
-        "double pendulum": (*compare(DOUBLE, np.random.default_rng(0).uniform(-1, 1, size=(8, 2)), 100, control=0.3), 1e-5),
+        "double pendulum": (
+            *compare(DOUBLE, np.random.default_rng(0).uniform(-1, 1, size=(8, 2)), 100, control=0.3),
+            1e-5,
+        ),
         "box": (*compare(BOX, boxes, 60), 2e-3),
     }
 

@@ -28,11 +28,15 @@ def exact():
 def program():
     hilbert, hamiltonian = ising()
     sampler = nk.sampler.MetropolisLocal(hilbert, n_chains=16)
-    state = nk.vqs.MCState(sampler, nk.models.RBM(alpha=1, param_dtype=float), n_samples=512, seed=1, sampler_seed=2)
+    state = nk.vqs.MCState(
+        sampler, nk.models.RBM(alpha=1, param_dtype=float), n_samples=512, seed=1, sampler_seed=2
+    )
     driver = nk.driver.VMC_SR(hamiltonian, nk.optimizer.Sgd(0.1), variational_state=state, diag_shift=0.01)
     driver.run(80, out=None, show_progress=False)
     sampled = state.expect(hamiltonian)
-    summed = nk.vqs.FullSumState(hilbert, state.model, variables=jax.device_get(state.variables)).expect(hamiltonian)
+    summed = nk.vqs.FullSumState(hilbert, state.model, variables=jax.device_get(state.variables)).expect(
+        hamiltonian
+    )
     lowest = exact()
     return {
         "sampled": (np.real(sampled.mean), lowest, 0.15),

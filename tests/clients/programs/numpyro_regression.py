@@ -30,8 +30,15 @@ def program():
 
     alone = jax.process_count() == 1
     x, y = (X, Y) if alone else (shard(X, "data"), shard(Y, "data"))
-    mcmc = MCMC(NUTS(model), num_warmup=200, num_samples=400, num_chains=4, progress_bar=False,
-                chain_method="parallel" if alone else "vectorized", jit_model_args=not alone)
+    mcmc = MCMC(
+        NUTS(model),
+        num_warmup=200,
+        num_samples=400,
+        num_chains=4,
+        progress_bar=False,
+        chain_method="parallel" if alone else "vectorized",
+        jit_model_args=not alone,
+    )
     mcmc.run(jax.random.key(0), x, y)
     w = whole(mcmc.get_samples()["w"])
 

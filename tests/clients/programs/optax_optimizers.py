@@ -58,15 +58,27 @@ def rosenbrock():
 
 def all_find_zero():
     """One program with the updates of a dozen optimisers on (x - 3)^2 of a parameter that is replicated."""
-    optimizers = [optax.sgd(0.1, momentum=0.5, nesterov=True), optax.rmsprop(0.05), optax.adagrad(1.0), optax.lion(0.01), optax.nadam(0.05),
-                  optax.radam(0.1), optax.yogi(0.1), optax.adafactor(0.1), optax.amsgrad(0.1), optax.lamb(0.02), optax.novograd(0.05),
-                  optax.adabelief(0.05)]
+    optimizers = [
+        optax.sgd(0.1, momentum=0.5, nesterov=True),
+        optax.rmsprop(0.05),
+        optax.adagrad(1.0),
+        optax.lion(0.01),
+        optax.nadam(0.05),
+        optax.radam(0.1),
+        optax.yogi(0.1),
+        optax.adafactor(0.1),
+        optax.amsgrad(0.1),
+        optax.lamb(0.02),
+        optax.novograd(0.05),
+        optax.adabelief(0.05),
+    ]
     start = jax.device_put(np.full(4, 2.0), NamedSharding(mesh(), PartitionSpec()))
 
     @jax.jit
     def train(x):
         ends = []
         for optimizer in optimizers:
+
             def step(carry, _, optimizer=optimizer):
                 x, state = carry
                 updates, state = optimizer.update(2 * (x - 3), state, x)

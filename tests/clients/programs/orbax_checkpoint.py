@@ -22,19 +22,29 @@ def folder():
 
 
 def program():
-    state = {"w": shard(W, "data"), "b": shard(B), "half": shard(W.astype(jnp.bfloat16), None, None), "step": 7}
+    state = {
+        "w": shard(W, "data"),
+        "b": shard(B),
+        "half": shard(W.astype(jnp.bfloat16), None, None),
+        "step": 7,
+    }
     place = folder()
     with ocp.StandardCheckpointer() as checkpointer:
         checkpointer.save(os.path.join(place, "one"), state)
         checkpointer.wait_until_finished()
         devices = mesh("data", "model")
         other = NamedSharding(devices, PartitionSpec("model", None))
-        like = {"w": jax.ShapeDtypeStruct(W.shape, W.dtype, sharding=other),
-                "b": jax.ShapeDtypeStruct(B.shape, B.dtype, sharding=NamedSharding(devices, PartitionSpec())),
-                "half": jax.ShapeDtypeStruct(W.shape, jnp.bfloat16, sharding=other), "step": 0}
+        like = {
+            "w": jax.ShapeDtypeStruct(W.shape, W.dtype, sharding=other),
+            "b": jax.ShapeDtypeStruct(B.shape, B.dtype, sharding=NamedSharding(devices, PartitionSpec())),
+            "half": jax.ShapeDtypeStruct(W.shape, jnp.bfloat16, sharding=other),
+            "step": 0,
+        }
         restored = checkpointer.restore(os.path.join(place, "one"), like)
 
-    with ocp.CheckpointManager(os.path.join(place, "many"), options=ocp.CheckpointManagerOptions(max_to_keep=2)) as manager:
+    with ocp.CheckpointManager(
+        os.path.join(place, "many"), options=ocp.CheckpointManagerOptions(max_to_keep=2)
+    ) as manager:
         for step in range(4):
             manager.save(step, args=ocp.args.StandardSave({"w": state["w"] + step}))
         manager.wait_until_finished()
@@ -52,4 +62,6 @@ def program():
 
 
 if __name__ == "__main__":
+    if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
+        jax.distributed.initialize()  # Orbax asks for JAX's coordination service
     run(program)

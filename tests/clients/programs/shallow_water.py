@@ -17,8 +17,12 @@ ROWS, COLUMNS, DX, DT, G, DEPTH = 64, 48, 1e3, 5.0, 9.81, 100.0
 def advance(state, coriolis, steps):
     def step(_, state):
         h, u, v = state
-        east, south = functools.partial(jnp.roll, shift=-1, axis=1), functools.partial(jnp.roll, shift=-1, axis=0)
-        west, north = functools.partial(jnp.roll, shift=1, axis=1), functools.partial(jnp.roll, shift=1, axis=0)
+        east, south = functools.partial(jnp.roll, shift=-1, axis=1), functools.partial(
+            jnp.roll, shift=-1, axis=0
+        )
+        west, north = functools.partial(jnp.roll, shift=1, axis=1), functools.partial(
+            jnp.roll, shift=1, axis=0
+        )
         v_at_u = (v + east(v) + north(v) + east(north(v))) / 4
         u = u + DT * (-G * (east(h) - h) / DX + coriolis * v_at_u)
         u_at_v = (u + west(u) + south(u) + west(south(u))) / 4
