@@ -5,7 +5,6 @@
 #include "absl/container/inlined_vector.h"
 #include "core/base/status.h"
 #include "core/tasks/arena.h"
-#include "core/tasks/float_defaults.h"
 
 namespace shoal {
 namespace {
@@ -44,7 +43,6 @@ absl::Status RunControl(const NativeCall& call, RunState& run) {
 }  // namespace
 
 absl::Status NativeStep::Run(RunState& run) const {
-  const FloatDefaults floats;
   absl::InlinedVector<char*, 48> table(table_.size());
   for (size_t i = 0; i < table_.size(); ++i) table[i] = run.bases()[table_[i].base] + table_[i].offset;
   for (const NativeCall& call : calls_) {

@@ -15,7 +15,6 @@
 #include "core/base/flags.h"
 #include "core/base/float_mode.h"
 #include "core/tasks/cgroup.h"
-#include "core/tasks/float_defaults.h"
 
 namespace shoal {
 namespace {
@@ -86,7 +85,6 @@ void Arena::Submit(std::function<void()> task) {
   submitted->handoff.Release();
   impl_->arena.enqueue([submitted] {
     submitted->handoff.Acquire();
-    const FloatDefaults floats;
     submitted->task();
     delete submitted;
   });
@@ -104,7 +102,6 @@ void Arena::ParallelFor(int64_t count, int64_t grain,
   start.Release();
   const auto run_piece = [&](int64_t piece) {
     start.Acquire();
-    const FloatDefaults floats;
     const int64_t begin = piece * size + std::min(piece, longer);
     body(begin, begin + size + (piece < longer ? 1 : 0));
     end.Release();

@@ -2,7 +2,7 @@
 //
 // One arena a process, sized from SHOAL_THREADS, or else from the cores that cgroup, affinity and mpirun's
 // binding leave it. Workers never wait for the network, a callback or another device: a task that has to wait
-// returns, and a Future's callback schedules the rest. Workers compute with FloatDefaults. Thread-safe.
+// returns, and a Future's callback schedules the rest. Thread-safe.
 #pragma once
 
 #include <cstdint>

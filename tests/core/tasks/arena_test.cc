@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/tasks/cgroup.h"
-#include "core/tasks/float_defaults.h"
 #include "core/tasks/future.h"
 
 #if defined(__x86_64__)
@@ -54,30 +53,6 @@ TEST(ArenaTest, AllWorkersRunSubmittedTasks) {
   while (met < n) std::this_thread::yield();
   EXPECT_EQ(arrived, n);
 }
-
-#if defined(__x86_64__)
-// A thread that flushes subnormal numbers makes no worker do so, and gets its own mode back.
-TEST(ArenaTest, WorkersKeepSubnormalNumbers) {
-  const unsigned before = _mm_getcsr(), flushing = before | 0x8040;
-  _mm_setcsr(flushing);
-  std::atomic<int> flushed{0};
-  Arena::Get().ParallelFor(1000, 1, [&](int64_t begin, int64_t end) {
-    if (end - begin == 1000) return;  // one worker: the caller's own call
-    volatile float smallest = 1e-45f;
-    for (int64_t i = begin; i < end; ++i) flushed += smallest * 3.0f == 0.0f;
-  });
-  const unsigned after = _mm_getcsr();
-  {
-    const FloatDefaults floats;
-    volatile float smallest = 1e-45f;
-    EXPECT_GT(smallest * 3.0f, 0.0f);
-  }
-  EXPECT_EQ(_mm_getcsr() & 0xffc0, flushing & 0xffc0);
-  _mm_setcsr(before);
-  EXPECT_EQ(flushed, 0);
-  EXPECT_EQ(after & 0xffc0, flushing & 0xffc0);
-}
-#endif
 
 TEST(ArenaTest, ParallelForCoversEachIndexOnceInPiecesOfAtLeastGrain) {
   for (int64_t count : {0, 1, 2, 7, 64, 1001}) {
