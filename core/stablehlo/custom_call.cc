@@ -1,11 +1,10 @@
 #include <numeric>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
+#include "core/stablehlo/gspmd_manual.h"
 #include "core/stablehlo/import_sharding.h"
 #include "core/stablehlo/importer.h"
 
@@ -136,31 +135,6 @@ absl::Status EmitWithLayouts(OpImporter& c, CustomCallAttributes attributes,
   return absl::OkStatus();
 }
 
-// GSPMD's constraint: the sharding stands in mhlo.sharding; "unspecified_dims=[0,1]" in the backend
-// configuration names dimensions that may be split further.
-absl::Status ImportGspmdConstraint(OpImporter& c) {
-  SHOAL_RETURN_IF_ERROR(c.Expect(1));
-  const MlirAttribute* text = c.Find("mhlo.sharding");
-  if (text == nullptr && c.Find("sdy.sharding") == nullptr) return c.Alias(c.operand(0));
-  SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
-  Instruction* constraint = c.Add(Opcode::kShardingConstraint, std::move(shape), c.operands());
-  SHOAL_RETURN_IF_ERROR(c.Finish(constraint));
-  std::string config = BackendConfig(c);
-  absl::string_view rest = config;
-  const size_t list = rest.find("unspecified_dims=[");
-  if (list == absl::string_view::npos || constraint->sharding() == nullptr) return absl::OkStatus();
-  rest.remove_prefix(list + absl::string_view("unspecified_dims=[").size());
-  Sharding sharding = *constraint->sharding();
-  for (absl::string_view word : absl::StrSplit(rest.substr(0, rest.find(']')), ',')) {
-    int64_t dim = 0;
-    if (absl::SimpleAtoi(word, &dim) && dim >= 0 && dim < static_cast<int64_t>(sharding.dims.size())) {
-      sharding.dims[dim].open = true;
-    }
-  }
-  constraint->set_sharding(std::move(sharding));
-  return absl::OkStatus();
-}
-
 absl::Status ImportTopKCall(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(1, 2));
   const MlirAttribute* attributes = c.Find("mhlo.attributes");
@@ -199,18 +173,47 @@ absl::Status ImportApproxTopK(OpImporter& c) {
   return n == 1 ? c.Alias(results[0]) : c.Finish(b.Tuple(results), /*is_tuple=*/true);
 }
 
+// A rule for arrays as the callee sees them: dimension j of one is dimension layout[rank-1-j] here.
+absl::Status PermuteDims(const OpImporter& c, const Groups& layouts, std::vector<Groups>& arrays) {
+  if (layouts.empty()) return absl::OkStatus();
+  if (layouts.size() != arrays.size()) return c.Error("the sharding rule is for another number of arrays");
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].size() != layouts[i].size()) return c.Error("the sharding rule is for another rank");
+    Groups permuted;
+    for (auto dim = layouts[i].rbegin(); dim != layouts[i].rend(); ++dim) {
+      permuted.push_back(std::move(arrays[i][*dim]));
+    }
+    arrays[i] = std::move(permuted);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadRule(const OpImporter& c, CustomCallAttributes& attributes) {
+  const MlirAttribute* record = c.Find("sdy.sharding_rule");
+  if (record == nullptr) return absl::OkStatus();
+  SHOAL_ASSIGN_OR_RETURN(UserShardingRule rule, UserRuleOf(*record));
+  SHOAL_RETURN_IF_ERROR(PermuteDims(c, attributes.operand_layouts, rule.operands));
+  SHOAL_RETURN_IF_ERROR(PermuteDims(c, attributes.result_layouts, rule.results));
+  AttachRule(rule, attributes);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ImportCustomCall(OpImporter& c) {
   CustomCallAttributes attributes;
   SHOAL_ASSIGN_OR_RETURN(absl::string_view target, c.Text("call_target_name"));
-  if (target == "Sharding") return ImportGspmdConstraint(c);
+  if (target == "Sharding") return ImportGspmdConstraint(c, BackendConfig(c));
+  if (target == kFullToShardTarget || target == kShardToFullTarget)
+    return ImportGspmdBorder(c, BackendConfig(c));
   // The round trip of sdy through GSPMD marks a result so; the sharding stands on @main's result as well.
   if (target == "xla.sdy.FuncResultSharding") return c.Alias(c.operand(0));
   if (target == "mhlo.topk") return ImportTopKCall(c);
   if (target == "ApproxTopK") return ImportApproxTopK(c);
   // Memory kinds stand on the results of @main; inside a program all memory is the same.
   if (target == "annotate_device_placement" && c.operands().size() == 1) return ImportIdentity(c);
+  // So do layouts.
+  if (target == "LayoutConstraint" && c.operands().size() == 1) return ImportIdentity(c);
   attributes.target = std::string(target);
   attributes.backend_config = BackendConfig(c);
   SHOAL_ASSIGN_OR_RETURN(attributes.api_version, ApiVersion(c));
@@ -218,6 +221,7 @@ absl::Status ImportCustomCall(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(attributes.output_operand_aliases, OutputAliases(c));
   SHOAL_ASSIGN_OR_RETURN(attributes.operand_layouts, Layouts(c, "operand_layouts", c.operands().size()));
   SHOAL_ASSIGN_OR_RETURN(attributes.result_layouts, Layouts(c, "result_layouts", c.op().results.size()));
+  if (c.module().config().num_partitions > 1) SHOAL_RETURN_IF_ERROR(ReadRule(c, attributes));
   std::vector<Computation*> called;
   if (const MlirAttribute* list = c.Find("called_computations")) {
     for (const MlirAttribute* symbol : list->elements) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "core/hlo/attributes.h"
 
 namespace shoal {
@@ -102,6 +103,9 @@ absl::Status ImportCholesky(OpImporter& c);
 absl::Status ImportTriangularSolve(OpImporter& c);
 // fft.cc
 absl::Status ImportFft(OpImporter& c);
+// gspmd_manual.cc: with what stands in the call's backend_config
+absl::Status ImportGspmdConstraint(OpImporter& c, absl::string_view config);
+absl::Status ImportGspmdBorder(OpImporter& c, absl::string_view config);
 // custom_call.cc
 absl::Status ImportCustomCall(OpImporter& c);
 

@@ -49,6 +49,8 @@ class GspmdParser {
     if (!leaves.empty() && !rest_.empty()) return Wrong("more text than shardings");
     return shardings;
   }
+  // Of the last sharding that was read.
+  const std::vector<std::string>& manual_axes() const { return manual_axes_; }
 
  private:
   absl::Status Wrong(absl::string_view what) const {
@@ -93,6 +95,7 @@ class GspmdParser {
   absl::string_view text_;
   absl::string_view rest_;
   int64_t num_devices_;
+  std::vector<std::string> manual_axes_;
 };
 
 // The digits of a tile number, major to minor, each a prime: "step" is by how much the device number grows
@@ -155,17 +158,22 @@ absl::StatusOr<Sharding> GspmdParser::FromTiles(const TileAssignment& tiles, con
     }
     mesh->device_ids = tiles.devices;
   }
-  for (const std::string& kind : tiles.last_tile_kinds) {
-    if (kind == "manual") return Sharding();
-  }
-  for (int64_t i = 0; i < leaf.rank(); ++i) {
-    DimSharding dim;
+  const auto axes_of = [&](size_t tile_dim) {
+    std::vector<std::string> names;
     if (!digits.empty()) {
-      for (const Digit& digit : digits[i])
-        dim.axes.push_back(WholeAxis(*mesh, absl::StrCat("s", digit.step)));
-    } else if (tiles.tile_dims[i] > 1) {
-      dim.axes.push_back(WholeAxis(*mesh, absl::StrCat("t", i)));
+      for (const Digit& digit : digits[tile_dim]) names.push_back(absl::StrCat("s", digit.step));
+    } else if (tiles.tile_dims[tile_dim] > 1) {
+      names.push_back(absl::StrCat("t", tile_dim));
     }
+    return names;
+  };
+  const auto rank = static_cast<size_t>(leaf.rank());
+  for (size_t i = 0; i < tiles.last_tile_kinds.size(); ++i) {
+    if (tiles.last_tile_kinds[i] == "manual") manual_axes_ = axes_of(rank + i);
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    DimSharding dim;
+    for (const std::string& name : axes_of(i)) dim.axes.push_back(WholeAxis(*mesh, name));
     sharding.dims.push_back(std::move(dim));
   }
   sharding.mesh = std::move(mesh);
@@ -243,6 +251,7 @@ absl::Status GspmdParser::SkipMetadata() {
 
 absl::StatusOr<Sharding> GspmdParser::ParseOne(const Shape& leaf) {
   SHOAL_RETURN_IF_ERROR(Expect("{"));
+  manual_axes_.clear();
   Sharding sharding;
   if (Take("maximal device=")) {
     SHOAL_ASSIGN_OR_RETURN(int64_t device, Number());
@@ -272,6 +281,8 @@ absl::StatusOr<Sharding> GspmdParser::ParseOne(const Shape& leaf) {
   } else if (!Take("manual") && !Take("unknown") && !Take("unreduced")) {
     return Wrong(absl::StrCat("it begins with \"", rest_.substr(0, 20), "\""));
   }
+  // Who is sharded alike is no matter of the array alone: ImportGspmdConstraint reads it.
+  if (Take("shard_as") || Take("shard_like")) SHOAL_RETURN_IF_ERROR(Number().status());
   SHOAL_RETURN_IF_ERROR(SkipMetadata());
   SHOAL_RETURN_IF_ERROR(Expect("}"));
   return sharding;
@@ -283,6 +294,13 @@ absl::StatusOr<std::vector<Sharding>> ParseGspmdShardings(absl::string_view text
                                                           int64_t num_devices) {
   const std::vector<Shape> leaves = shape.Leaves();
   return GspmdParser(text, num_devices).ParseAll(leaves);
+}
+
+absl::StatusOr<std::vector<std::string>> GspmdManualAxes(absl::string_view text, const Shape& shape,
+                                                         int64_t num_devices) {
+  GspmdParser parser(text, num_devices);
+  SHOAL_RETURN_IF_ERROR(parser.ParseAll({shape}).status());
+  return parser.manual_axes();
 }
 
 }  // namespace shoal

@@ -17,10 +17,13 @@
 #include "absl/strings/string_view.h"
 #include "core/hlo/instruction.h"
 #include "core/stablehlo/bytecode_reader.h"  // LooksLikeBytecode
+#include "core/stablehlo/entry_layouts.h"
 
 namespace shoal {
 
-// `program` is MLIR bytecode (a portable artifact) or StableHLO text.
-absl::StatusOr<std::unique_ptr<Module>> ImportStableHlo(absl::string_view program);
+// `program` is MLIR bytecode (a portable artifact) or StableHLO text. If it speaks of fewer partitions than
+// `num_partitions`, it is for that many. `layouts`, if not null, gets what the program says of those.
+absl::StatusOr<std::unique_ptr<Module>> ImportStableHlo(absl::string_view program, int64_t num_partitions = 1,
+                                                        EntryLayouts* layouts = nullptr);
 
 }  // namespace shoal

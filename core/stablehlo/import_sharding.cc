@@ -66,7 +66,42 @@ absl::StatusOr<DimSharding> DimensionOf(const MlirAttribute& attribute, const Me
   return dim;
 }
 
+// The factors of every dimension of every array.
+absl::StatusOr<std::vector<Groups>> MappingsOf(const MlirAttribute& rule, absl::string_view name) {
+  SHOAL_ASSIGN_OR_RETURN(const MlirAttribute* arrays, Parameter(rule, name));
+  std::vector<Groups> mappings;
+  for (const MlirAttribute* array : arrays->elements) {
+    SHOAL_RETURN_IF_ERROR(ExpectRecord(*array, "sdy.tensor_mapping"));
+    SHOAL_ASSIGN_OR_RETURN(const MlirAttribute* dims, Parameter(*array, "dim_mappings"));
+    Groups& mapping = mappings.emplace_back();
+    for (const MlirAttribute* dim : dims->elements) {
+      SHOAL_RETURN_IF_ERROR(ExpectRecord(*dim, "sdy.dim_mapping"));
+      SHOAL_ASSIGN_OR_RETURN(const MlirAttribute* factors, Parameter(*dim, "factor_indices"));
+      mapping.push_back(factors->ints);
+    }
+  }
+  return mappings;
+}
+
 }  // namespace
+
+absl::StatusOr<UserShardingRule> UserRuleOf(const MlirAttribute& attribute) {
+  SHOAL_RETURN_IF_ERROR(ExpectRecord(attribute, "sdy.op_sharding_rule"));
+  UserShardingRule rule;
+  SHOAL_ASSIGN_OR_RETURN(const MlirAttribute* sizes, Parameter(attribute, "factor_sizes"));
+  rule.factor_sizes = sizes->ints;
+  SHOAL_ASSIGN_OR_RETURN(rule.operands, MappingsOf(attribute, "operand_mappings"));
+  SHOAL_ASSIGN_OR_RETURN(rule.results, MappingsOf(attribute, "result_mappings"));
+  const std::pair<absl::string_view, IntVector*> kinds[] = {
+      {"reduction_factors", &rule.reduction},
+      {"need_replication_factors", &rule.need_replication},
+      {"permutation_factors", &rule.permutation},
+      {"blocked_propagation_factors", &rule.blocked}};
+  for (const auto& [name, factors] : kinds) {
+    if (const MlirAttribute* list = attribute.Find(name)) *factors = list->ints;
+  }
+  return rule;
+}
 
 absl::StatusOr<std::shared_ptr<const Mesh>> MeshOf(const MlirAttribute& attribute, absl::string_view name) {
   SHOAL_RETURN_IF_ERROR(ExpectRecord(attribute, "sdy.mesh"));

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/hlo/sharding.h"
+#include "core/hlo/user_sharding_rule.h"
 #include "core/stablehlo/importer.h"
 #include "core/stablehlo/mlir_ir.h"
 
@@ -18,13 +19,21 @@ absl::StatusOr<Sharding> ShardingOf(const MlirAttribute& attribute, const Import
 // The record sdy.sharding_per_value, or one sdy.sharding.
 absl::StatusOr<std::vector<Sharding>> ShardingsOf(const MlirAttribute& attribute, const Importer& importer);
 
+// The record sdy.op_sharding_rule.
+absl::StatusOr<UserShardingRule> UserRuleOf(const MlirAttribute& attribute);
+
 // XLA's sharding strings ("{devices=[2,1]<=[2]}", "{replicated}", a tuple of them), one a leaf of `shape`.
-// Dimensions listed in `open_dims` may be split further. A leaf that is manual, or of another kind that says
-// nothing about placement, has a null mesh.
+// A leaf that is manual along all axes, or of another kind that says nothing about placement, has a null
+// mesh.
 //
 // All strings over n devices share one mesh where they can: its axes are the prime factors of n by stride,
 // and a tile order that follows them needs no list of devices.
 absl::StatusOr<std::vector<Sharding>> ParseGspmdShardings(absl::string_view text, const Shape& shape,
                                                           int64_t num_devices);
+
+// The axes, of the mesh that the string's sharding is over, along which an array of this shape is manual
+// ("last_tile_dims={manual}"); none if it is so along all, or along none.
+absl::StatusOr<std::vector<std::string>> GspmdManualAxes(absl::string_view text, const Shape& shape,
+                                                         int64_t num_devices);
 
 }  // namespace shoal

@@ -90,6 +90,7 @@ PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* FfiExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* CustomPartitionerExtension(PJRT_Extension_Base* next);
 
 // The table with all entries, made once.
 const PJRT_Api* UntracedApi();

@@ -42,11 +42,12 @@ absl::Status DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args& a
 
 absl::Status GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args& args) {
   const int64_t rank = args.buffer->buffer->shape().rank();
+  const std::vector<int64_t>& layout = args.buffer->buffer->minor_to_major();
   args.layout = {};
   args.layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
   args.layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
   args.layout.tiled.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE;
-  args.layout.tiled.minor_to_major = DescendingDims(rank);
+  args.layout.tiled.minor_to_major = layout.empty() ? DescendingDims(rank) : layout.data();
   args.layout.tiled.minor_to_major_size = rank;
   return absl::OkStatus();
 }

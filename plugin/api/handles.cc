@@ -39,7 +39,8 @@ PJRT_Executable::PJRT_Executable(std::shared_ptr<const shoal::PjRtExecutable> ma
   for (const shoal::CompiledArray& array : compiled.parameters) {
     parameter_kinds.Add(array.memory_kind);
     parameter_shardings.Add(array.op_sharding);
-    parameter_layouts.push_back(new PJRT_Layouts_MemoryLayout{shoal::LayoutText(array.local)});
+    parameter_layouts.push_back(
+        new PJRT_Layouts_MemoryLayout{shoal::LayoutText(array.local, array.minor_to_major)});
   }
   for (const shoal::CompiledArray& array : compiled.results) {
     output_kinds.Add(array.memory_kind);
@@ -47,7 +48,8 @@ PJRT_Executable::PJRT_Executable(std::shared_ptr<const shoal::PjRtExecutable> ma
     output_types.push_back(shoal::BufferTypeOf(array.local.element_type()));
     output_dims.insert(output_dims.end(), array.local.dims().begin(), array.local.dims().end());
     output_ranks.push_back(array.local.rank());
-    output_layouts.push_back(new PJRT_Layouts_MemoryLayout{shoal::LayoutText(array.local)});
+    output_layouts.push_back(
+        new PJRT_Layouts_MemoryLayout{shoal::LayoutText(array.local, array.minor_to_major)});
   }
   auto cost = [&](absl::string_view name, double value) {
     PJRT_NamedValue named = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,

@@ -1,4 +1,5 @@
-// The layouts extension: every device array is row-major, which it says in XLA's notation, "{1,0}".
+// The layouts extension: how arrays lie in a device's memory, in XLA's notation: "{1,0}", row-major, unless a
+// program has been told otherwise.
 #include <string>
 
 #include "core/base/status.h"
@@ -29,12 +30,13 @@ absl::Status Serialize(PJRT_Layouts_MemoryLayout_Serialize_Args& args) {
 template <typename Args>
 absl::Status GetDefaultLayout(Args& args) {
   SHOAL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(args.type, args.dims, args.num_dims));
-  args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(shape)};
+  args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(shape, {})};
   return absl::OkStatus();
 }
 
 absl::Status BufferLayout(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args& args) {
-  args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(args.buffer->buffer->shape())};
+  const PjRtBuffer& buffer = *args.buffer->buffer;
+  args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(buffer.shape(), buffer.minor_to_major())};
   return absl::OkStatus();
 }
 

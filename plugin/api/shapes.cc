@@ -101,12 +101,13 @@ absl::Status CheckDeviceLayout(const Shape& shape, const PJRT_Buffer_MemoryLayou
   if (IsDenseRowMajor(shape, strides)) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat("a device array ", shape.ToString(), " with byte strides ",
                                                absl::StrJoin(strides, ","),
-                                               ": Shoal keeps arrays row-major"));
+                                               ": what comes from the host is row-major here"));
 }
 
-std::string LayoutText(const Shape& shape) {
-  return absl::StrCat(
-      "{", absl::StrJoin(absl::Span<const int64_t>(DescendingDims(shape.rank()), shape.rank()), ","), "}");
+std::string LayoutText(const Shape& shape, absl::Span<const int64_t> minor_to_major) {
+  if (minor_to_major.empty())
+    minor_to_major = absl::Span<const int64_t>(DescendingDims(shape.rank()), shape.rank());
+  return absl::StrCat("{", absl::StrJoin(minor_to_major, ","), "}");
 }
 
 const int64_t* DescendingDims(int64_t rank) {

@@ -1,6 +1,7 @@
 // GetPjrtApi: the one symbol of the library, and the table behind it.
 #include "core/base/flags.h"
 #include "plugin/api/api.h"
+#include "plugin/api/cross_host_transfers.h"
 
 namespace shoal {
 namespace {
@@ -31,7 +32,8 @@ PJRT_Api MakeApi() {
     bind(api);
   }
   PJRT_Extension_Base* extensions = nullptr;
-  for (auto extension : {LayoutsExtension, ShardingsExtension, MemoryDescriptionsExtension, FfiExtension}) {
+  for (auto extension : {LayoutsExtension, ShardingsExtension, MemoryDescriptionsExtension, FfiExtension,
+                         CustomPartitionerExtension, CrossHostTransfersExtension}) {
     extensions = extension(extensions);
   }
   api.extension_start = extensions;

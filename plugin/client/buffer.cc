@@ -78,9 +78,12 @@ Future PjRtBuffer::ToHost(void* target, absl::Span<const int64_t> byte_strides) 
   auto use = AcquireUse("copying a buffer to the host");
   if (!use.ok()) return use.status();
   DimVector strides(byte_strides.begin(), byte_strides.end());
+  DimVector own =
+      minor_to_major_.empty() ? RowMajorByteStrides(shape_) : *ByteStridesOfLayout(shape_, minor_to_major_);
   Future done = CopyWhenDefined(
-      *use, shape_.ByteSize(), [memory = use->memory, shape = shape_, target, strides = std::move(strides)] {
-        CopyStrided(shape, memory->data(), RowMajorByteStrides(shape), static_cast<char*>(target), strides);
+      *use, shape_.ByteSize(),
+      [memory = use->memory, shape = shape_, own = std::move(own), target, strides = std::move(strides)] {
+        CopyStrided(shape, memory->data(), own, static_cast<char*>(target), strides);
       });
   EndUse(done);
   return done;
@@ -109,7 +112,7 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtBuffer::CopyToMemorySpace(PjRtMe
     CopyBytes(source->data(), memory->data(), memory->bytes());
   });
   EndUse(done);
-  return std::make_unique<PjRtBuffer>(shape_, space, std::move(memory), std::move(done));
+  return std::make_unique<PjRtBuffer>(shape_, space, std::move(memory), std::move(done), minor_to_major_);
 }
 
 absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtBuffer::Bitcast(const Shape& shape) {
@@ -120,7 +123,8 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtBuffer::Bitcast(const Shape& sha
   }
   std::lock_guard<std::mutex> lock(mutex_);
   if (memory_ == nullptr) return DeletedError("bitcast");
-  auto cast = std::make_unique<PjRtBuffer>(shape, space_, memory_, definition_);
+  auto cast = std::make_unique<PjRtBuffer>(shape, space_, memory_, definition_,
+                                           shape == shape_ ? minor_to_major_ : std::vector<int64_t>());
   aliased_ = cast->aliased_ = true;
   return cast;
 }

@@ -33,8 +33,10 @@ class PjRtBuffer {
     Future definition;
   };
 
-  PjRtBuffer(Shape shape, PjRtMemorySpace* space, std::shared_ptr<DeviceMemory> memory, Future definition)
+  PjRtBuffer(Shape shape, PjRtMemorySpace* space, std::shared_ptr<DeviceMemory> memory, Future definition,
+             std::vector<int64_t> minor_to_major = {})
       : shape_(std::move(shape)),
+        minor_to_major_(std::move(minor_to_major)),
         space_(space),
         memory_(std::move(memory)),
         definition_(std::move(definition)) {}
@@ -45,6 +47,8 @@ class PjRtBuffer {
   ~PjRtBuffer();
 
   const Shape& shape() const { return shape_; }
+  // How it lies in memory; empty: row-major.
+  const std::vector<int64_t>& minor_to_major() const { return minor_to_major_; }
   PjRtMemorySpace* memory_space() const { return space_; }
   PjRtDevice* device() const { return space_->device(); }
   PjRtClient* client() const { return space_->device()->client(); }
@@ -61,7 +65,8 @@ class PjRtBuffer {
   // `bytes` of the dense contents from `offset`.
   Future CopyRawToHost(void* target, int64_t offset, int64_t bytes);
   absl::StatusOr<std::unique_ptr<PjRtBuffer>> CopyToMemorySpace(PjRtMemorySpace* space);
-  // The same memory as another shape of the same size. Neither of the two can be donated after that.
+  // The same memory as another shape of the same size, which is row-major if it is another. Neither of the
+  // two can be donated after that.
   absl::StatusOr<std::unique_ptr<PjRtBuffer>> Bitcast(const Shape& shape);
 
   // While the count is above 0 somebody outside (NumPy, DLPack) sees the memory: it stays where it is, even
@@ -84,6 +89,7 @@ class PjRtBuffer {
   absl::Status DeletedError(absl::string_view what) const;
 
   const Shape shape_;
+  const std::vector<int64_t> minor_to_major_;
   PjRtMemorySpace* const space_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/waiting_threads.h"
@@ -20,6 +21,11 @@ int KindIdOf(absl::string_view kind) {
     if (kMemoryKinds[id] == kind) return id;
   }
   return 0;
+}
+
+// " in layout {0,1}", for messages; nothing where arrays are row-major.
+std::string InLayout(const std::vector<int64_t>& minor_to_major) {
+  return minor_to_major.empty() ? "" : absl::StrCat(" in layout {", absl::StrJoin(minor_to_major, ","), "}");
 }
 
 // A callback's program must not wait for the programs that wait for the callback.
@@ -182,6 +188,7 @@ absl::Status PjRtLoadedExecutable::CheckArguments(absl::Span<PjRtBuffer* const> 
                                                   const PjRtDevice* device) const {
   const std::string& name = executable_->compiled.name;
   absl::Span<const Shape> shapes = executable_->compiled.program->parameter_shapes();
+  const std::vector<CompiledArray>& parameters = executable_->compiled.parameters;
   if (IsDeleted())
     return absl::FailedPreconditionError(absl::StrCat("executing ", name, ", which was deleted"));
   if (arguments.size() != shapes.size()) {
@@ -189,14 +196,19 @@ absl::Status PjRtLoadedExecutable::CheckArguments(absl::Span<PjRtBuffer* const> 
         absl::StrCat("executing ", name, " with ", arguments.size(), " arguments, it takes ", shapes.size()));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
+    static const std::vector<int64_t> kRowMajor;
+    const CompiledArray* wanted = i < parameters.size() ? &parameters[i] : nullptr;
+    const std::vector<int64_t>& layout = wanted == nullptr ? kRowMajor : wanted->minor_to_major;
+    const Shape& shape = layout.empty() ? shapes[i] : wanted->local;
     // JAX passes an empty array where a program takes a token, which has no contents either.
-    const bool fits =
-        arguments[i]->shape() == shapes[i] || (shapes[i].IsToken() && arguments[i]->shape().ByteSize() == 0);
+    const bool fits = (arguments[i]->shape() == shape && arguments[i]->minor_to_major() == layout) ||
+                      (shape.IsToken() && arguments[i]->shape().ByteSize() == 0);
     if (arguments[i]->device() == device && fits) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("executing ", name, ": argument ", i, " is ", arguments[i]->shape().ToString(), " on ",
+        absl::StrCat("executing ", name, ": argument ", i, " is ", arguments[i]->shape().ToString(),
+                     InLayout(arguments[i]->minor_to_major()), " on ",
                      arguments[i]->device()->description().debug_string, ", the program takes ",
-                     shapes[i].ToString(), " on ", device->description().debug_string));
+                     shape.ToString(), InLayout(layout), " on ", device->description().debug_string));
   }
   return absl::OkStatus();
 }
@@ -308,9 +320,12 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run run) const {
   for (PjRtBuffer* buffer : used) buffer->EndUse(results.done);
   for (PjRtBuffer* buffer : to_delete) buffer->Delete();
   absl::Span<const Shape> shapes = executable_->compiled.program->result_shapes();
+  const std::vector<CompiledArray>& arrays = executable_->compiled.results;
   for (size_t r = 0; r < shapes.size(); ++r) {
+    const bool laid_out = r < arrays.size() && !arrays[r].minor_to_major.empty();
     results.outputs.push_back(std::make_unique<PjRtBuffer>(
-        shapes[r], device->memory_spaces()[result_kinds_[r]], std::move(memories[r]), results.done));
+        laid_out ? arrays[r].local : shapes[r], device->memory_spaces()[result_kinds_[r]],
+        std::move(memories[r]), results.done, laid_out ? arrays[r].minor_to_major : std::vector<int64_t>()));
   }
   return results;
 }

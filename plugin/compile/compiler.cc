@@ -24,9 +24,10 @@
 #include "core/stablehlo/import.h"
 #include "plugin/compile/dump.h"
 #include "plugin/compile/inspect_sharding.h"
-#include "plugin/compile/op_sharding_bytes.h"
+#include "plugin/compile/memory_layouts.h"
 #include "sharding/partition/partition.h"
 #include "sharding/propagate/propagate.h"
+#include "sharding/spec/op_sharding_bytes.h"
 
 namespace shoal {
 namespace {
@@ -66,8 +67,8 @@ absl::StatusOr<std::vector<Sharding>> ReadShardings(const std::string& op_shardi
   return shardings;
 }
 
-absl::StatusOr<std::unique_ptr<Module>> Read(const CompileRequest& request) {
-  if (request.format == "mlir") return ImportStableHlo(request.program);
+absl::StatusOr<std::unique_ptr<Module>> Read(const CompileRequest& request, EntryLayouts* layouts) {
+  if (request.format == "mlir") return ImportStableHlo(request.program, 1, layouts);
   if (request.format == "hlo") return FromHloModuleProto(request.program, ReadShardings);
   if (request.format == "hlo_with_config")
     return FromHloModuleProtoWithConfig(request.program, ReadShardings);
@@ -95,12 +96,20 @@ std::vector<Sharding> ParameterShardings(const Module& module) {
 
 std::vector<CompiledArray> Arrays(const std::vector<Shape>& global, absl::Span<const Shape> local,
                                   const std::vector<Sharding>& shardings,
-                                  const std::vector<std::string>& memory_kinds) {
+                                  const std::vector<std::string>& memory_kinds,
+                                  const std::vector<IntVector>& layouts) {
   std::vector<CompiledArray> arrays;
   for (size_t i = 0; i < global.size(); ++i) {
     CompiledArray& array = arrays.emplace_back();
     array.global = global[i];
     array.local = local[i];
+    if (i < layouts.size() && !layouts[i].empty()) {
+      array.minor_to_major = layouts[i];
+      DimVector dims(layouts[i].size());
+      for (size_t j = 0; j < dims.size(); ++j)
+        dims[layouts[i][dims.size() - 1 - j]] = local[i].dim(static_cast<int64_t>(j));
+      array.local = local[i].WithDims(dims);
+    }
     if (i < shardings.size()) array.op_sharding = SerializeOpSharding(ToOpSharding(shardings[i]));
     if (i < memory_kinds.size() && !memory_kinds[i].empty()) array.memory_kind = memory_kinds[i];
   }
@@ -121,7 +130,8 @@ void TakeSavedCode(const CompileRequest& request, const std::string& name, Kerne
 absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   const Clock::time_point start = Clock::now();
   SHOAL_ASSIGN_OR_RETURN(KernelCache* const kernels, SharedKernels());
-  SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, Read(request));
+  EntryLayouts wanted_layouts;
+  SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, Read(request, &wanted_layouts));
   module->config().num_replicas = request.options.num_replicas;
   module->config().num_partitions = request.options.num_partitions;
   ProgramDump dump(module->name());
@@ -150,6 +160,8 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
     result_shardings = module->config().result_shardings;
   }
 
+  SHOAL_ASSIGN_OR_RETURN(const MemoryLayouts layouts, ApplyLayouts(*module, wanted_layouts));
+
   compiled.fingerprint = FingerprintOf(*module);
   SHOAL_RETURN_IF_ERROR(Optimize(*module, observer).status());
   UnshareControl(*module);
@@ -162,9 +174,9 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   SHOAL_ASSIGN_OR_RETURN(Lowered lowered, Lower(*module, compiled.fingerprint, *kernels, &times));
 
   compiled.parameters = Arrays(global_parameters, lowered.program->parameter_shapes(), parameter_shardings,
-                               module->config().parameter_memory_kinds);
+                               module->config().parameter_memory_kinds, layouts.parameters);
   compiled.results = Arrays(global_results, lowered.program->result_shapes(), result_shardings,
-                            module->config().result_memory_kinds);
+                            module->config().result_memory_kinds, layouts.results);
   compiled.program = std::move(lowered.program);
   compiled.save_code = [code = std::move(lowered.code)] { return SaveCode(*code); };
   compiled.optimized = std::move(module);

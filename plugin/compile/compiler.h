@@ -45,8 +45,10 @@ struct CompileRequest {
 // One flat parameter or result.
 struct CompiledArray {
   Shape global;             // of the whole array
-  Shape local;              // of one device's part: equals the Program's shape
+  Shape local;              // of one device's part: the Program's shape, unless it has a layout
   std::string op_sharding;  // serialized OpSharding proto; empty if there is one partition
+  // How a part lies in memory; empty: row-major. The Program's shape has its dimensions in this order.
+  std::vector<int64_t> minor_to_major;
   std::string memory_kind = "device";
 };
 

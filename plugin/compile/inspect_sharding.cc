@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
-#include "plugin/compile/op_sharding_bytes.h"
+#include "sharding/spec/op_sharding_bytes.h"
 
 namespace shoal {
 namespace {

@@ -1,10 +1,12 @@
 // custom-call: on parts along dimensions that pass through (sharding/rules/custom_call.cc), else on whole
-// arrays by every device; or by one device alone, if its sharding says so, as that of a host callback does.
+// arrays by every device; or by one device alone, if its sharding says so, as that of a host callback does; or
+// as whoever has registered a partitioner for its target wants it.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "sharding/partition/region.h"
+#include "sharding/partition/split_call.h"
 
 namespace shoal {
 namespace {
@@ -127,6 +129,8 @@ bool WantsParts(const Instruction& old) {
 absl::Status PartitionCustomCall(Region& region, const Instruction& old) {
   // JAX gives it the sharding of a call on one device all the same.
   if (WantsParts(old)) return PartitionOnParts(region, old);
+  const std::string& target = old.attributes<CustomCallAttributes>().target;
+  if (const auto owner = FindCustomPartitioner(target)) return PartitionByItsOwner(region, old, *owner);
   const int64_t partition = OnlyPartition(old);
   return partition >= 0 ? PartitionOnOne(region, old, partition) : PartitionGeneric(region, old);
 }

@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/hlo/effects.h"
+#include "core/hlo/user_sharding_rule.h"
 #include "sharding/partition/region.h"
 #include "sharding/propagate/flatten.h"
 #include "sharding/propagate/program_mesh.h"
@@ -29,6 +30,20 @@ void DropShardings(Module& module) {
     for (Instruction* instruction : computation->instructions()) instruction->clear_sharding();
   }
   module.config().result_shardings.clear();
+}
+
+// Sharding rules have been read; callees get their configuration as it was.
+void DropRules(Module& module) {
+  for (Computation* computation : module.computations()) {
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kCustomCall) continue;
+      CustomCallAttributes call = instruction->attributes<CustomCallAttributes>();
+      const absl::string_view config = ConfigWithoutRule(call);
+      if (config.size() == call.backend_config.size()) continue;
+      call.backend_config.resize(config.size());
+      instruction->set_attributes(std::move(call));
+    }
+  }
 }
 
 // What was made for uses that then went another way.
@@ -124,12 +139,15 @@ class EntryPartitioner {
 absl::Status Partition(Module& module) {
   if (module.config().num_partitions == 1) {
     if (!HasShardingInstructions(module)) {
+      DropRules(module);
       DropShardings(module);
       return absl::OkStatus();
     }
     SHOAL_RETURN_IF_ERROR(FlattenCalls(module));
   }
-  return EntryPartitioner(module, ProgramMesh(module)).Run();
+  SHOAL_RETURN_IF_ERROR(EntryPartitioner(module, ProgramMesh(module)).Run());
+  DropRules(module);
+  return absl::OkStatus();
 }
 
 }  // namespace shoal

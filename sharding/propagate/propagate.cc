@@ -12,6 +12,7 @@
 #include "sharding/propagate/link.h"
 #include "sharding/propagate/program_mesh.h"
 #include "sharding/propagate/value_table.h"
+#include "sharding/rules/custom_partitioner.h"
 #include "sharding/spec/layout.h"
 #include "sharding/spec/rebase.h"
 
@@ -63,11 +64,9 @@ class Propagation {
     IndexLinks();
     for (int priority : priorities_) {
       Reveal(priority);
-      for (int level = 0; level < kPropagationLevels; ++level) {
-        FixPoint(level, /*aggressive=*/false);
-        FixPoint(level, /*aggressive=*/true);
-      }
+      RunLevels();
     }
+    SHOAL_RETURN_IF_ERROR(AskOwners());
     WriteBack();
     return absl::OkStatus();
   }
@@ -235,6 +234,10 @@ class Propagation {
       }
       return;
     }
+    if (instruction->opcode() == Opcode::kCustomCall &&
+        FindCustomPartitioner(instruction->attributes<CustomCallAttributes>().target) != nullptr) {
+      owned_.push_back(instruction);
+    }
     Link link;
     link.instruction = instruction;
     link.rule = RuleFor(*instruction);
@@ -337,6 +340,46 @@ class Propagation {
   }
 
   // --- Running ---
+
+  void RunLevels() {
+    for (int level = 0; level < kPropagationLevels; ++level) {
+      FixPoint(level, /*aggressive=*/false);
+      FixPoint(level, /*aggressive=*/true);
+    }
+  }
+
+  // GSPMD's way with custom calls that have a partitioner (with Shardy they have a rule): it infers what
+  // nobody has asked of their results, and may take what somebody has asked for otherwise.
+  absl::Status AskOwners() {
+    if (mesh_->name != "gspmd") return absl::OkStatus();
+    const auto sharding_of = [&](const Instruction* instruction, int64_t leaf) {
+      return ShardingOf(table_.ValueOf(instruction, leaf));
+    };
+    for (const Instruction* call : owned_) {
+      const auto owner = FindCustomPartitioner(call->attributes<CustomCallAttributes>().target);
+      bool asked = false;
+      for (int64_t leaf = 0; leaf < static_cast<int64_t>(call->shape().Leaves().size()); ++leaf) {
+        asked |= !LayoutOf(sharding_of(call, leaf), table_.shape(table_.ValueOf(call, leaf)).rank())
+                      .Used()
+                      .empty();
+      }
+      const PlacedCall placed = Place(*call, sharding_of);
+      SHOAL_ASSIGN_OR_RETURN(OpSharding answer, asked ? owner->FromUser(placed) : owner->InferResult(placed));
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> given, ShardingsOver(mesh_, answer, call->shape()));
+      for (size_t leaf = 0; leaf < given.size(); ++leaf) {
+        TensorState& state = states_[table_.ValueOf(call, static_cast<int64_t>(leaf))];
+        for (size_t d = 0; d < state.dims.size(); ++d) {
+          if (state.dims[d].open) state.dims[d].axes.clear();
+        }
+        for (size_t d = 0; d < state.dims.size(); ++d) {
+          if (state.dims[d].open)
+            state.dims[d].axes = PrefixClearOf(Atoms(given[leaf].dims[d].axes), state.Taken());
+        }
+      }
+      RunLevels();
+    }
+    return absl::OkStatus();
+  }
 
   void Reveal(int priority) {
     for (const Hidden& hidden : hidden_) {
@@ -455,10 +498,11 @@ class Propagation {
   std::vector<Hidden> hidden_;
   std::set<int> priorities_;
   std::vector<Link> links_;
-  std::vector<std::vector<int>> users_;  // links of each value
-  std::vector<int> uses_;                // links that have the value as operand
-  std::vector<int> results_;             // values of entry result leaves
-  std::vector<int> chosen_;              // parameters and results that the compiler has a say in
+  std::vector<std::vector<int>> users_;    // links of each value
+  std::vector<int> uses_;                  // links that have the value as operand
+  std::vector<int> results_;               // values of entry result leaves
+  std::vector<int> chosen_;                // parameters and results that the compiler has a say in
+  std::vector<const Instruction*> owned_;  // custom calls that have a partitioner
   std::vector<bool> foreign_result_;
   absl::flat_hash_map<Instruction*, std::vector<Sharding>> foreign_;  // parameters over another mesh
   absl::flat_hash_map<Instruction*, std::vector<int>> manual_inputs_;

@@ -42,13 +42,14 @@ def _register(names: list[str]) -> None:
     from jax._src import xla_bridge
     from jax._src.lib import xla_client
 
-    from shoal import ffi, lowerings
+    from shoal import ffi, lowerings, partitioning
 
     if not LIBRARY.exists():
         raise FileNotFoundError(f"{LIBRARY} is not there: install Shoal with `pip install .`")
     c_api = xla_client.load_pjrt_plugin_dynamically(_PLATFORM, str(LIBRARY))
     lowerings.register()
     ffi.register_with_jax(LIBRARY)
+    partitioning.register_with_jax(c_api)
     make_topology = functools.partial(xla_client.make_c_api_device_topology, c_api)
     for name in names:
         xla_bridge.register_backend_factory(

@@ -80,13 +80,23 @@ TEST(GspmdShardingTest, OtherKinds) {
   const Shape shape = Shape::Array(ElementType::kF32, {8});
   EXPECT_EQ(Parse("{manual}", shape, 4).mesh, nullptr);
   EXPECT_TRUE(Parse("{maximal device=2}", shape, 4).mesh->IsMaximal());
-  EXPECT_EQ(Parse("{devices=[2,2]<=[4] last_tile_dims={manual}}", shape, 4).mesh, nullptr);
+  EXPECT_EQ(Parse("{unknown shard_as 3}", shape, 4).mesh, nullptr);
   const Shape tuple = Shape::Tuple({shape, Shape::Scalar(ElementType::kS32)});
   auto shardings =
       ParseGspmdShardings("{{devices=[4]<=[4] metadata={op_name=\"a\"}}, {replicated}}", tuple, 4);
   ASSERT_TRUE(shardings.ok()) << shardings.status();
   EXPECT_EQ(ShardCount((*shardings)[0].dims[0]), 4);
   EXPECT_TRUE((*shardings)[1].dims.empty());
+}
+
+TEST(GspmdShardingTest, ManualAxesAreOnNoDimension) {
+  const Shape shape = Shape::Array(ElementType::kF32, {8});
+  const absl::string_view text = "{devices=[2,2,2]<=[2,4]T(1,0) last_tile_dims={manual, replicated}}";
+  EXPECT_EQ(ShardCount(Parse(text, shape, 8).dims[0]), 2);
+  // Tile (i,j,k) is device (4i+2j+k)%2*4 + (4i+2j+k)/2: the manual j has step 1, that of the dimension 2.
+  EXPECT_THAT(*GspmdManualAxes(text, shape, 8), testing::ElementsAre("s1"));
+  EXPECT_THAT(*GspmdManualAxes("{manual}", shape, 8), testing::IsEmpty());
+  EXPECT_THAT(*GspmdManualAxes("{devices=[8]<=[8]}", shape, 8), testing::IsEmpty());
 }
 
 TEST(GspmdShardingTest, WrongStringsSayWhy) {

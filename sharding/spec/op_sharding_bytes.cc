@@ -1,4 +1,4 @@
-#include "plugin/compile/op_sharding_bytes.h"
+#include "sharding/spec/op_sharding_bytes.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // The expected bytes are what jaxlib 0.10.2 gives: HloSharding.iota_tile(...).to_proto().SerializeToString().
-#include "plugin/compile/op_sharding_bytes.h"
+#include "sharding/spec/op_sharding_bytes.h"
 
 #include "absl/strings/escaping.h"
 #include "gtest/gtest.h"

@@ -1,0 +1,19 @@
+"""Arrays that leave their process by other ways than a program's collectives."""
+
+import pytest
+from jobs import command, jax_distributed, mpirun
+
+
+# Of a process: three arrays that come by on their way, and what multihost_utils gives.
+EVERYWHERE = 3 + 7
+
+
+@pytest.mark.parametrize("processes,devices", [(2, 3), (3, 1), (4, 2)])
+def test_mpirun(processes, devices):
+    told = mpirun(processes, devices, command("exchange.py")).all(processes)
+    spread = [1 if devices >= processes and p == processes - 1 else 0 for p in range(processes)]
+    assert told == [EVERYWHERE + s for s in spread]
+
+
+def test_jax_distributed():
+    assert jax_distributed(2, 1, command("exchange.py")).all(2) == [EVERYWHERE] * 2

@@ -1,0 +1,166 @@
+"""What JAX can say about where arrays lie and how: custom_partitioning, GSPMD's annotations, layouts. NumPy is the oracle."""
+
+from plugin_test import installed, run  # noqa: F401
+
+MESH = """
+    from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    put = lambda array, *spec: jax.device_put(array, NamedSharding(mesh, P(*spec)))
+    r = np.random.default_rng(0)
+"""
+
+CUSTOM = MESH + """
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    @custom_partitioning
+    def product(a, b):  # and the greatest entry, a scalar; erf is chlo's, not StableHLO's
+        c = jax.scipy.special.erf(a @ b)
+        return c, c.max()
+
+    seen = []
+    def partition(mesh, operands, results):
+        a, b = (o.sharding.spec for o in operands)
+        seen.append((a, b))
+        def local(a_part, b_part):
+            width, i = b_part.shape[0], jax.lax.axis_index("y")
+            a_part = jax.lax.dynamic_slice_in_dim(a_part, i * width, width, axis=1)
+            c = jax.scipy.special.erf(jax.lax.psum(a_part @ b_part, "y"))
+            return c, jax.lax.pmax(c.max(), "x")
+        at = lambda *spec: NamedSharding(mesh, P(*spec))
+        return mesh, local, (at("x", None), at()), (at("x", None), at("y", None))
+    product.def_partition(partition, sharding_rule="i k, k j -> i j, ", reduction_factors=("k",),
+                          infer_sharding_from_operands=lambda mesh, *_: (NamedSharding(mesh, P("x", None)), NamedSharding(mesh, P())))
+
+    from scipy.special import erf
+    def check():
+        a, b = r.standard_normal((8, 6), np.float32), r.standard_normal((6, 5), np.float32)
+        c, greatest = jax.jit(product)(put(a, "x", None), put(b, "y", None))
+        np.testing.assert_allclose(c, erf(a @ b), 1e-5, 1e-5)
+        np.testing.assert_allclose(greatest, erf(a @ b).max(), 1e-5, 1e-5)
+        assert c.sharding.spec[0] == "x" and seen, c.sharding
+"""
+
+
+def test_custom_partitioning_with_a_rule():
+    run(CUSTOM + """
+    check()
+    assert seen[-1] == (P("x", None), P("y", None)), seen
+    text = jax.jit(product).lower(put(np.ones((8, 6), np.float32), "x"), put(np.ones((6, 5), np.float32), "y")).compile().as_text()
+    assert "all-reduce" in text and "all-gather" not in text, text
+    """, SHOAL_NUM_DEVICES="8")
+
+
+def test_custom_partitioning_says_what_is_wrong():
+    run(MESH + """
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    @custom_partitioning
+    def same(a):
+        return a
+    at = NamedSharding(mesh, P("x"))
+    same.def_partition(lambda mesh, *_: (mesh, lambda part: part[:1], at, (at,)), sharding_rule="i -> i")
+    try:
+        jax.jit(same)(put(np.arange(8.0), "x"))
+    except Exception as error:
+        assert "Mismatch in result shapes" in str(error), error
+    else:
+        raise AssertionError("a result of the wrong shape was taken")
+    """, SHOAL_NUM_DEVICES="8")
+
+
+def test_gspmd_takes_the_callbacks_place_of_the_rule():
+    run("""
+    jax.config.update("jax_use_shardy_partitioner", False)
+    """ + CUSTOM + """
+    check()
+    """, SHOAL_NUM_DEVICES="8")
+
+
+def test_gspmd_manual_regions():
+    run("""
+    jax.config.update("jax_use_shardy_partitioner", False)
+    """ + MESH + """
+    from functools import partial
+    x = r.standard_normal((8, 6), np.float32)
+
+    # All axes manual, in a loop, with something before and after.
+    @jax.jit
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P("y", "x"), P()))
+    def all_manual(part, factor):
+        part = jax.lax.fori_loop(0, 3, lambda i, v: v + jax.lax.axis_index("x") * factor, part)
+        return jax.lax.ppermute(part, "x", [(i, (i + 1) % 4) for i in range(4)]).T, jax.lax.psum(part.sum(), ("x", "y"))
+    moved, total = all_manual(put(x, "x"), 2.0)
+    want = x + 3 * 2.0 * (np.arange(8) // 2)[:, None]
+    rolled = np.roll(want.reshape(4, 2, 2, 3), 1, 0)
+    np.testing.assert_allclose(moved, rolled.transpose(2, 3, 0, 1).reshape(6, 8), 1e-6)
+    np.testing.assert_allclose(total, want.sum(), 1e-5)
+
+    # One axis manual, the other the partitioner's; the gradient too.
+    @partial(jax.shard_map, mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    def one_manual(part):
+        part = jax.lax.with_sharding_constraint(part, P(None, "y"))
+        return jnp.sin(part) @ jnp.cos(part).T * jax.lax.psum(part.mean(), "x")
+    f = jax.jit(lambda x: one_manual(x * 2).sum())
+    parts = (x * 2).reshape(4, 2, 6)
+    np.testing.assert_allclose(f(put(x, "x", "y")), np.einsum("pik,pjk->", np.sin(parts), np.cos(parts)) * parts.mean((1, 2)).sum(), 1e-4)
+    jax.config.update("jax_use_shardy_partitioner", True)
+    gradient = jax.jit(jax.grad(lambda x: one_manual(x * 2).sum()))(put(x, "x", "y"))
+    jax.config.update("jax_use_shardy_partitioner", False)
+    np.testing.assert_allclose(jax.jit(jax.grad(lambda x: one_manual(x * 2).sum()))(put(x, "x", "y")), gradient, 1e-4, 1e-4)
+
+    # Nothing goes in; what comes out is told apart by where it was made.
+    ranks = jax.jit(jax.shard_map(lambda: jax.lax.axis_index(("x", "y"))[None], mesh=mesh, in_specs=(), out_specs=P(("x", "y"))))()
+    np.testing.assert_array_equal(ranks, np.arange(8))
+    """, SHOAL_NUM_DEVICES="8")
+
+
+def test_gspmd_shards_alike():
+    run("""
+    jax.config.update("jax_use_shardy_partitioner", False)
+    """ + MESH + """
+    from jax.experimental.shard_alike import shard_alike
+    x = np.arange(48.0, dtype=np.float32).reshape(8, 6)
+    alike = jax.jit(lambda a: shard_alike(a, jnp.full(a.shape, 3.0))[1])(put(x, "x", "y"))
+    assert alike.sharding.is_equivalent_to(NamedSharding(mesh, P("x", "y")), 2), alike.sharding
+    """, SHOAL_NUM_DEVICES="8")
+
+
+def test_layouts_of_arguments_and_results():
+    run(MESH + """
+    from jax.experimental.layout import Format, Layout, with_layout_constraint
+    at = NamedSharding(mesh, P("x", None, "y"))
+    x = r.standard_normal((8, 5, 6), np.float32)
+    order = Layout(major_to_minor=(2, 0, 1))
+    laid = jax.device_put(x, Format(order, at))
+    assert laid.format.layout.major_to_minor == (2, 0, 1), laid.format
+    np.testing.assert_array_equal(laid, x)
+    for shard in laid.addressable_shards:
+        np.testing.assert_array_equal(shard.data, x[shard.index])
+    np.testing.assert_array_equal(np.asarray(laid[3, 1:]), x[3, 1:])
+
+    # Into a program and out of it, in another order, donated or not.
+    other = Format(Layout(major_to_minor=(1, 2, 0)), at)
+    for donate in ((), (0,)):
+        f = jax.jit(lambda a, b: (a * 2 + b, a.sum(1)), in_shardings=(Format(order, at), None), out_shardings=(other, None),
+                    donate_argnums=donate)
+        y, total = f(jax.device_put(x, Format(order, at)), x)
+        assert y.format.layout.major_to_minor == (1, 2, 0), y.format
+        np.testing.assert_allclose(y, x * 3, 1e-6)
+        np.testing.assert_allclose(total, x.sum(1), 1e-5, 1e-5)
+    np.testing.assert_allclose(jax.jit(lambda a: a + 1)(y), x * 3 + 1, 1e-6)  # row-major again
+
+    # The compiler's choice: a transpose that moves nothing.
+    compiled = jax.jit(lambda a: a.T, out_shardings=Format(Layout.AUTO)).lower(jax.device_put(x, at)).compile()
+    assert compiled.output_formats.layout.major_to_minor == (2, 1, 0), compiled.output_formats
+    np.testing.assert_array_equal(compiled(jax.device_put(x, at)), x.T)
+    assert "transpose" not in compiled.as_text(), compiled.as_text()
+
+    # A buffer that lies otherwise than the program was compiled for is refused, not misread.
+    g = jax.jit(lambda a: a * 2).lower(jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=at)).compile()
+    try:
+        g(laid)
+    except ValueError as error:
+        assert "layout" in str(error), error
+    else:
+        raise AssertionError("an array of another layout was taken")
+    """, SHOAL_NUM_DEVICES="8")
