@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/fingerprint.h"
 #include "core/hlo/attribute_text.h"
 #include "core/hlo/literal_text.h"
 #include "core/hlo/sharding_text.h"
@@ -126,13 +127,19 @@ class Printer {
                     "}");
   }
 
+  std::string ConstantText(const Literal& literal) const {
+    if (!options_.digest_constants || literal.shape().ElementCount() <= options_.max_constant_elements)
+      return LiteralToText(literal, options_.max_constant_elements);
+    return absl::StrCat(absl::Hex(FingerprintOfData({literal.data(), literal.size_bytes()})));
+  }
+
   void AppendOperands(const Instruction& instruction, std::string& out) const {
     if (instruction.opcode() == Opcode::kParameter) {
       absl::StrAppend(&out, instruction.parameter_number());
       return;
     }
     if (instruction.opcode() == Opcode::kConstant) {
-      out += LiteralToText(instruction.literal(), options_.max_constant_elements);
+      out += ConstantText(instruction.literal());
       return;
     }
     absl::StrAppend(

@@ -25,6 +25,7 @@ struct PrintOptions {
   bool shardings = true;
   bool metadata = true;                // where the user wrote it
   int64_t max_constant_elements = 64;  // of constants written number by number; others are bytes
+  bool digest_constants = false;       // these others as a fingerprint only, which nobody can read back
 };
 
 std::string ToText(const Module& module, const PrintOptions& options = {});

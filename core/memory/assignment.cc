@@ -10,11 +10,6 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
-bool IsToken(const Value& value) {
-  const Shape& shape = value.def->shape();
-  return shape.IsTuple() ? shape.Leaves()[value.leaf].IsToken() : shape.IsToken();
-}
-
 }  // namespace
 
 // Joins values into buffers, then gives the buffers places.
@@ -39,7 +34,7 @@ class Assigner {
 
  private:
   struct Buffer {
-    std::vector<ValueId> values;
+    std::vector<ValueId> values;  // by the time of their writing; no two are there at once
     bool fixed = false;  // may not be written: a parameter that is not donated, a constant, the run info
     int parameter = -1;  // leaf
     int result = -1;     // leaf
@@ -64,6 +59,7 @@ class Assigner {
   void MakeBuffers();
   bool Conflict(const Value& a, ValueId a_id, const Value& b);
   bool MayTouch(const Instruction& at, ValueId operand_value, const Value& output);
+  bool FitsBetween(ValueId id, const std::vector<ValueId>& others);
   bool Join(ValueId a, ValueId b, bool donation = false);
   void JoinInPlace(Sharing at_least);
   void JoinLoopState();
@@ -108,7 +104,7 @@ void Assigner::MakeBuffers() {
     owner_[i] = static_cast<int>(i);
     buffer.values = {ValueId(static_cast<int32_t>(i))};
     buffer.parameter = parameter_leaf_[i];
-    buffer.has_bytes = values[i].bytes > 0 && !IsToken(values[i]);
+    buffer.has_bytes = values[i].bytes > 0;  // a token has none
     switch (values[i].kind) {
       case Value::Kind::kConstant:
       case Value::Kind::kPartitionId:
@@ -144,24 +140,38 @@ bool Assigner::Conflict(const Value& a, ValueId a_id, const Value& b) {
   return at == nullptr || !MayTouch(*at, a_id, b);
 }
 
-// Lets two values' buffers be one, if that hurts nobody.
+// Whether `id` conflicts with none of `others`, which lie one after another: so only with its neighbours
+// could it.
+bool Assigner::FitsBetween(ValueId id, const std::vector<ValueId>& others) {
+  const Value& one = value(id);
+  const auto next = std::lower_bound(others.begin(), others.end(), one.first,
+                                     [&](ValueId other, Time t) { return value(other).first < t; });
+  if (next != others.end() && (value(*next).first == one.first || Conflict(one, id, value(*next))))
+    return false;
+  return next == others.begin() || !Conflict(value(next[-1]), next[-1], one);
+}
+
+// Lets two values' buffers be one, if that hurts nobody. A chain of updates joins thousands, one by one:
+// hence the smaller list goes into the bigger one, in order.
 bool Assigner::Join(ValueId a, ValueId b, bool donation) {
-  const int into = Root(a), from = Root(b);
+  int into = Root(a), from = Root(b);
   if (into == from) return true;
+  if (buffers_[into].values.size() < buffers_[from].values.size()) std::swap(into, from);
   Buffer& x = buffers_[into];
   Buffer& y = buffers_[from];
   if (x.fixed || y.fixed || !x.has_bytes || !y.has_bytes || value(a).bytes != value(b).bytes) return false;
   if ((x.parameter >= 0 && y.parameter >= 0) || (x.result >= 0 && y.result >= 0)) return false;
   // A parameter's memory becomes a result's only where the caller agreed to it.
   if (!donation && std::max(x.parameter, y.parameter) >= 0 && std::max(x.result, y.result) >= 0) return false;
-  for (ValueId i : x.values) {
-    for (ValueId j : y.values) {
-      const Value &u = value(i), &v = value(j);
-      if (u.first < v.first ? Conflict(u, i, v) : (u.first == v.first || Conflict(v, j, u))) return false;
-    }
+  for (ValueId j : y.values) {
+    if (!FitsBetween(j, x.values)) return false;
   }
-  for (ValueId j : y.values) owner_[j.value()] = into;
-  x.values.insert(x.values.end(), y.values.begin(), y.values.end());
+  for (ValueId j : y.values) {
+    owner_[j.value()] = into;
+    const auto next = std::lower_bound(x.values.begin(), x.values.end(), j,
+                                       [&](ValueId i, ValueId k) { return value(i).first < value(k).first; });
+    x.values.insert(next, j);
+  }
   x.parameter = std::max(x.parameter, y.parameter);
   x.result = std::max(x.result, y.result);
   y.values.clear();

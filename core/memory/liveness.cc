@@ -13,6 +13,10 @@ bool IsControl(const Instruction& instruction) {
          instruction.opcode() == Opcode::kCall;
 }
 
+int64_t LeafCount(const Shape& shape) {
+  return shape.IsTuple() ? static_cast<int64_t>(shape.Leaves().size()) : 1;
+}
+
 void Unshare(Computation& computation, absl::flat_hash_set<Computation*>& taken) {
   for (Instruction* instruction : computation.instructions()) {
     if (!IsControl(*instruction)) continue;
@@ -115,23 +119,22 @@ std::vector<ValueId> Liveness::OperandValues(const Instruction* instruction) con
 }
 
 absl::StatusOr<Liveness::Leaves> Liveness::Walk(const Computation& computation, const Leaves& parameters) {
+  const ValueId* next = parameters.data();
+  for (const Instruction* parameter : computation.parameters()) {
+    const int64_t count = LeafCount(parameter->shape());
+    leaves_[parameter] = Leaves(next, next + count);
+    next += count;
+  }
   for (const Instruction* instruction : computation.instructions()) {
-    SHOAL_RETURN_IF_ERROR(Visit(instruction, parameters));
+    SHOAL_RETURN_IF_ERROR(Visit(instruction));
   }
   return leaves_.at(computation.root());
 }
 
-absl::Status Liveness::Visit(const Instruction* instruction, const Leaves& parameters) {
+absl::Status Liveness::Visit(const Instruction* instruction) {
   switch (instruction->opcode()) {
-    case Opcode::kParameter: {
-      int64_t begin = 0;
-      for (int64_t i = 0; i < instruction->parameter_number(); ++i) {
-        begin += static_cast<int64_t>(instruction->parent()->parameter(i)->shape().Leaves().size());
-      }
-      const int64_t count = static_cast<int64_t>(instruction->shape().Leaves().size());
-      leaves_[instruction] = Leaves(parameters.begin() + begin, parameters.begin() + begin + count);
-      return absl::OkStatus();
-    }
+    case Opcode::kParameter:
+      return absl::OkStatus();  // Walk has dealt them out
     case Opcode::kTuple:
     case Opcode::kOptimizationBarrier:
     case Opcode::kReshape:
@@ -139,11 +142,10 @@ absl::Status Liveness::Visit(const Instruction* instruction, const Leaves& param
       leaves_[instruction] = OperandLeaves(instruction);
       return absl::OkStatus();
     case Opcode::kGetTupleElement: {
-      const Shape& tuple = instruction->operand(0)->shape();
-      const int64_t begin = FirstLeaf(tuple, instruction->tuple_index());
-      const Leaves all = OperandLeaves(instruction);
-      leaves_[instruction] =
-          Leaves(all.begin() + begin, all.begin() + begin + instruction->shape().Leaves().size());
+      const int64_t begin = FirstLeaf(instruction->operand(0)->shape(), instruction->tuple_index());
+      const ValueId* first = leaves_.at(instruction->operand(0)).data() + begin;
+      Leaves element(first, first + LeafCount(instruction->shape()));
+      leaves_[instruction] = std::move(element);
       return absl::OkStatus();
     }
     case Opcode::kCall: {

@@ -98,7 +98,7 @@ class Liveness {
   ValueId Resolve(ValueId id);
   void ResolveAll();
   absl::StatusOr<Leaves> Walk(const Computation& computation, const Leaves& parameters);
-  absl::Status Visit(const Instruction* instruction, const Leaves& parameters);
+  absl::Status Visit(const Instruction* instruction);
   absl::Status VisitLoop(const Instruction* loop);
   absl::Status VisitConditional(const Instruction* conditional);
   Leaves OperandLeaves(const Instruction* instruction) const;

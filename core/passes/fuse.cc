@@ -1,7 +1,5 @@
 #include "core/passes/fuse.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/hlo/effects.h"
@@ -115,15 +113,16 @@ bool FuseComputation(Computation& computation, const FusionModel& model) {
   return true;
 }
 
-void Reach(Computation* computation, std::vector<Computation*>& reached) {
-  if (std::find(reached.begin(), reached.end(), computation) != reached.end()) return;
+void Reach(Computation* computation, absl::flat_hash_set<const Computation*>& seen,
+           std::vector<Computation*>& reached) {
+  if (!seen.insert(computation).second) return;
   reached.push_back(computation);
   for (const Instruction* instruction : computation->instructions()) {
     const bool is_control = instruction->opcode() == Opcode::kWhile ||
                             instruction->opcode() == Opcode::kCall ||
                             instruction->opcode() == Opcode::kConditional;
     if (!is_control) continue;
-    for (Computation* callee : instruction->called()) Reach(callee, reached);
+    for (Computation* callee : instruction->called()) Reach(callee, seen, reached);
   }
 }
 
@@ -131,7 +130,8 @@ void Reach(Computation* computation, std::vector<Computation*>& reached) {
 
 absl::StatusOr<bool> Fuse(Module& module, const FusionModel& model) {
   std::vector<Computation*> computations;
-  Reach(module.entry(), computations);
+  absl::flat_hash_set<const Computation*> seen;
+  Reach(module.entry(), seen, computations);
   bool changed = false;
   for (Computation* computation : computations) {
     changed |= FuseComputation(*computation, model);

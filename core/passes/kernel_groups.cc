@@ -17,8 +17,10 @@ bool IsPlain(const Instruction& instruction) {
 
 }  // namespace
 
-KernelGroups::KernelGroups(const FusionPlan& plan) : plan_(plan) {
+KernelGroups::KernelGroups(const FusionPlan& plan)
+    : plan_(plan), furthest_(plan.instructions().size() + 1, 0) {
   for (Instruction* instruction : plan.instructions()) {
+    position_[instruction] = static_cast<int>(position_.size());
     if (!plan.IsRoot(instruction) || !plan.CanBeKernel(instruction) || IsPlain(*instruction)) continue;
     Reads& reads = reads_[instruction];
     group_of_[instruction] = static_cast<int>(groups_.size());
@@ -124,6 +126,7 @@ bool KernelGroups::TryJoin(int group, Instruction* root) {
   groups_[group_of_.at(root)] = {};
   group_of_[root] = group;
   into = std::move(joined);
+  NoteJoined(into.roots);
   return true;
 }
 
@@ -158,6 +161,7 @@ bool KernelGroups::TryJoinRows(int first, int second) {
   for (Instruction* member : joined.roots) group_of_[member] = second;
   groups_[first] = {};
   groups_[second] = std::move(joined);
+  NoteJoined(groups_[second].roots);
   return true;
 }
 
@@ -172,15 +176,47 @@ void KernelGroups::HideInnerRoots(KernelGroup& group) {
   group.roots = std::move(read_outside);
 }
 
-// Whether one of `roots` needs another one by way of something outside their kernel.
+std::pair<int, int> KernelGroups::Extent(const std::vector<Instruction*>& roots) const {
+  int first = position_.at(roots[0]), last = first;
+  for (const Instruction* root : roots) {
+    first = std::min(first, position_.at(root));
+    last = std::max(last, position_.at(root));
+  }
+  return {first, last};
+}
+
+void KernelGroups::NoteJoined(const std::vector<Instruction*>& roots) {
+  const auto [first, last] = Extent(roots);
+  for (size_t i = static_cast<size_t>(first) + 1; i < furthest_.size(); i += i & -i) {
+    furthest_[i] = std::max(furthest_[i], last);
+  }
+}
+
+// Whether what stands at `position` may need, by way of operands and of the other outputs of kernels, what
+// stands at `earliest` or later. Operands stand before their users, so only a joined kernel leads forwards.
+bool KernelGroups::MayNeed(int position, int earliest) const {
+  for (;;) {
+    if (position >= earliest) return true;
+    int reach = position;
+    for (size_t i = static_cast<size_t>(position) + 1; i > 0; i -= i & -i) {
+      reach = std::max(reach, furthest_[i]);
+    }
+    if (reach == position) return false;
+    position = reach;
+  }
+}
+
+// Whether one of `roots` needs another one by way of something outside their kernel. What cannot need the
+// first of them is left out: an optimiser's kernels are joined without a look at the whole gradient.
 bool KernelGroups::MakesCircle(const std::vector<Instruction*>& roots) const {
   auto is_member = [&](const Instruction* i) {
     return std::find(roots.begin(), roots.end(), i) != roots.end();
   };
   std::vector<const Instruction*> stack;
   absl::flat_hash_set<const Instruction*> seen;
+  const int earliest = Extent(roots).first;
   auto push = [&](const Instruction* i) {
-    if (seen.insert(i).second) stack.push_back(i);
+    if (MayNeed(position_.at(i), earliest) && seen.insert(i).second) stack.push_back(i);
   };
   for (const Instruction* root : roots) {
     for (const Instruction* operand : reads_.at(root).outside) {

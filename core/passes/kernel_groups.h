@@ -5,6 +5,7 @@
 // that would make a circle.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -48,6 +49,10 @@ class KernelGroups {
   static void HideInnerRoots(KernelGroup& group);
   bool SamePositions(const Instruction* a, const Instruction* b) const;
   bool MakesCircle(const std::vector<Instruction*>& roots) const;
+  // The positions of the first and the last of `roots`.
+  std::pair<int, int> Extent(const std::vector<Instruction*>& roots) const;
+  void NoteJoined(const std::vector<Instruction*>& roots);
+  bool MayNeed(int position, int earliest) const;
 
   const FusionPlan& plan_;
   std::vector<KernelGroup> groups_;
@@ -55,6 +60,10 @@ class KernelGroups {
   absl::flat_hash_map<const Instruction*, int> group_of_;  // by root
   absl::flat_hash_map<const Instruction*, int>
       last_reader_;  // by array: the latest group that reads it in place
+  absl::flat_hash_map<const Instruction*, int> position_;  // in plan_.instructions()
+  // A Fenwick tree of maxima: up to a position, the last root of any joined kernel that begins there or
+  // before.
+  std::vector<int> furthest_;
 };
 
 }  // namespace shoal

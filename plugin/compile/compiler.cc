@@ -46,6 +46,7 @@ absl::StatusOr<KernelCache*> SharedKernels() {
 uint64_t FingerprintOf(const Module& module) {
   PrintOptions options;
   options.metadata = false;
+  options.digest_constants = true;
   return Fingerprint(ToText(module, options));
 }
 

@@ -253,5 +253,27 @@ ENTRY main {
   }
 }
 
+// y1 and y2 become one kernel, which stands where y1 does: so x2, that needs y2, comes after x1, and the two
+// readers of p are no kernel of their own.
+TEST(FuseTest, JoinedKernelsLeadForwards) {
+  auto module = FuseText(R"(
+HloModule m
+ENTRY main {
+  p = f32[64,64] parameter(0)
+  q = f32[64,64] parameter(1)
+  y2 = f32[64,64] sine(q)
+  d2 = f32[64,64] dot(y2, y2), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  x1 = f32[64,64] cosine(p)
+  d1 = f32[64,64] dot(x1, x1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  y1 = f32[64,64] add(q, d1)
+  x2 = f32[64,64] subtract(p, d2)
+  ROOT t = (f32[64,64], f32[64,64]) tuple(y1, x2)
+}
+)");
+  const Counts counts = Count(*module->entry());
+  EXPECT_EQ(counts.fusions, 1) << ToText(*module);
+  EXPECT_EQ(counts.others, 4) << ToText(*module);  // two dots, x1, x2
+}
+
 }  // namespace
 }  // namespace shoal
