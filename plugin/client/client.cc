@@ -186,8 +186,9 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::CreateViewOfDeviceBuffer
   SHOAL_RETURN_IF_ERROR(CheckSpace(this, space));
   if (!IsAligned(data)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a view of ", shape.ToString(), " needs memory aligned to ", Allocator::kAlignment,
-                     " bytes, this is at 0x", absl::Hex(reinterpret_cast<uintptr_t>(data))));
+        absl::StrCat("a view of ", shape.ToString(), ": the memory at 0x",
+                     absl::Hex(reinterpret_cast<uintptr_t>(data)), " is not aligned to ",
+                     Allocator::kAlignment, " bytes."));  // JAX looks for "is not aligned to N"
   }
   auto memory = DeviceMemory::View(data, shape.ByteSize(), /*writable=*/true, std::move(on_delete));
   return std::make_unique<PjRtBuffer>(shape, space, std::move(memory), Future());

@@ -42,12 +42,13 @@ def _register(names: list[str]) -> None:
     from jax._src import xla_bridge
     from jax._src.lib import xla_client
 
-    from shoal import ffi, lowerings, partitioning
+    from shoal import dlpack, ffi, lowerings, partitioning
 
     if not LIBRARY.exists():
         raise FileNotFoundError(f"{LIBRARY} is not there: install Shoal with `pip install .`")
     c_api = xla_client.load_pjrt_plugin_dynamically(_PLATFORM, str(LIBRARY))
     lowerings.register()
+    dlpack.register(lambda device: device.client is _made)
     ffi.register_with_jax(LIBRARY)
     partitioning.register_with_jax(c_api)
     make_topology = functools.partial(xla_client.make_c_api_device_topology, c_api)

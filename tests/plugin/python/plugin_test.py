@@ -149,6 +149,31 @@ def test_dlpack_shares_memory_both_ways():
     assert out.strip() == "good"
 
 
+def test_dlpack_copies_what_cannot_be_shared():
+    out, _ = run(
+        """
+        base = np.arange(1024, dtype=np.float32)
+        start = (-base.ctypes.data % 64) // 4
+        odd = base[start + 1:start + 100]
+        for x in (odd, base[:96].reshape(8, 12).T, base[::-3], base[:0], base[5:6].reshape(()),
+                  base.reshape(32, 32)[::-2, 1::3]):
+            for copy in (None, True):
+                y = jax.dlpack.from_dlpack(x, copy=copy)
+                assert y.shape == x.shape and y.dtype == x.dtype
+                np.testing.assert_array_equal(y, x)
+        y = jax.dlpack.from_dlpack(base[start:start + 64], copy=True)
+        base[:] = -1
+        assert y[5] == start + 5
+        try:
+            jax.dlpack.from_dlpack(odd, copy=False)
+        except ValueError as error:
+            assert "copy=False" in str(error), error
+            print("good")
+        """
+    )
+    assert out.strip() == "good"
+
+
 def test_numpy_arrays_are_copied():
     out, _ = run(
         """
