@@ -89,7 +89,19 @@ class RuleTable {
   std::vector<std::vector<const SimplifyRow*>> rows_;
 };
 
+// An array without elements is a constant, whatever it is computed by: LAPACK refuses matrices of size 0, and no
+// kernel need be made. An instruction with effects stays for them.
+Instruction* ConstantWithoutElements(Instruction& op, HloBuilder& b) {
+  if (!op.shape().IsArray() || op.shape().ElementCount() != 0) return nullptr;
+  if (op.opcode() == Opcode::kConstant || op.opcode() == Opcode::kParameter) return nullptr;
+  return b.Constant(Literal(op.shape()));
+}
+
 absl::StatusOr<bool> TryRules(Instruction& op, HloBuilder& b) {
+  if (Instruction* empty = ConstantWithoutElements(op, b)) {
+    op.ReplaceAllUsesWith(empty);
+    return true;
+  }
   for (const SimplifyRow* row : RuleTable::Get().Of(op.opcode())) {
     b.set_op_name(op.op_name());
     Instruction* with = row->rule(op, b);

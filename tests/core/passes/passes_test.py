@@ -98,6 +98,8 @@ SIMPLIFY = [
     ("pad_with_same", "z = f32[] parameter(0) x = f32[3] broadcast(z), dimensions={} "
      "ROOT r = f32[8] pad(x, z), padding=1_2_1", "pad", "broadcast"),
     ("pad_negative", "x = f32[7] parameter(0) z = f32[] parameter(1) ROOT r = f32[4] pad(x, z), padding=-1_-2", "pad", "slice"),
+    ("no_elements", "x = f32[2,0] parameter(0) a = f32[2,0] sine(x) ROOT r = f32[0,2] transpose(a), dimensions={1,0}",
+     "sine transpose", "constant"),
     ("concatenate_empty", "x = f32[3] parameter(0) y = f32[0] parameter(1) ROOT r = f32[3] concatenate(y, x), dimensions={0}",
      "concatenate", ""),
     ("concatenate_neighbours", "x = f32[3,7] parameter(0) a = f32[3,2] slice(x), slice={[0:3], [1:3]} "
