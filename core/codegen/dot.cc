@@ -1,6 +1,7 @@
 // Elements of dot: a loop over the contracted dimensions, lanes over neighbouring results. Right for every
 // type; big products of floats go to a library instead (dot_kernel.cc).
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/status.h"
 #include "core/codegen/element.h"
@@ -25,6 +26,13 @@ std::vector<int64_t> ResultDims(const Shape& operand, absl::Span<const int64_t> 
     if (!Contains(batch, d) && !Contains(contracting, d)) dims[d] = first_free++;
   }
   return dims;
+}
+
+// Of `count` products of a dot, how many are added one after the other.
+int64_t SumRun(ElementType type, int64_t count) {
+  constexpr int64_t kLeast = 1024;  // shorter sums are not cut
+  if ((!IsFloat(type) && !IsComplex(type)) || count < 2 * kLeast) return count;
+  return std::max(kLeast, static_cast<int64_t>(std::sqrt(static_cast<double>(count))));
 }
 
 }  // namespace
@@ -96,8 +104,20 @@ absl::StatusOr<Element> EmitDot(ElementEmitter& e, const Instruction& op, const 
     Element next = MultiplyAdd(lanes, type, x, y, Unflatten(current, {sum})[0]);
     return Flatten({lanes.Splat(next)});
   };
+  // Runs of products are summed by themselves: a sum of floats loses as much as it is long.
+  const int64_t run = SumRun(type, contracted);
+  auto run_of = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
+    llvm::Value* end = lanes.b.CreateAdd(i, lanes.I64(run));
+    end = lanes.Intrinsic(llvm::Intrinsic::smin, end, lanes.I64(contracted));
+    SHOAL_ASSIGN_OR_RETURN(Carried part, EmitLoopCarrying(lanes, i, end, 1, Flatten({sum}), body));
+    for (size_t k = 0; k < part.size(); ++k) part[k] = lanes.FAdd(current[k], part[k]);
+    return part;
+  };
   SHOAL_ASSIGN_OR_RETURN(
-      Carried result, EmitLoopCarrying(lanes, lanes.I64(0), lanes.I64(contracted), 1, Flatten({sum}), body));
+      Carried result,
+      run < contracted
+          ? EmitLoopCarrying(lanes, lanes.I64(0), lanes.I64(contracted), run, Flatten({sum}), run_of)
+          : EmitLoopCarrying(lanes, lanes.I64(0), lanes.I64(contracted), 1, Flatten({sum}), body));
   return lanes.RoundTo(type, Unflatten(result, {sum})[0]);
 }
 

@@ -248,7 +248,7 @@ class ProductEmitter {
     tile.columns = columns;
     tile.a_row_step = a_row_step_;
     tile.c_row_step = d_.n;
-    tile.loops = {{d_.k, 1, b_row_step_}};
+    tile.loops = {{block_, 1, b_row_step_}};
     tile.accumulate = accumulate_;
     tile.b_is_padded = !b_direct_;
     return EmitTile(ir_, absl::StrCat(name_, ".tile_", rows, "x", columns), tile);

@@ -1,5 +1,9 @@
 #include "core/codegen/tile.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "core/base/status.h"
 #include "core/codegen/element.h"
 #include "core/codegen/multiply_add.h"
@@ -14,6 +18,8 @@ int64_t TileRows() {
 
 namespace {
 
+constexpr int64_t kRun = 256;  // products that are summed one after the other, at least
+
 class TileEmitter {
  public:
   TileEmitter(IrModule& ir, const std::string& name, const Tile& tile) : lanes_(ir, tile.width), tile_(tile) {
@@ -24,23 +30,17 @@ class TileEmitter {
     function_->addFnAttr(llvm::Attribute::NoInline);
     b.SetInsertPoint(llvm::BasicBlock::Create(lanes_.context(), "entry", function_));
     vectors_ = (tile.columns + tile.width - 1) / tile.width;
+    ChooseRuns();
   }
 
   llvm::Function* Emit() {
-    Carried sums;
-    for (int64_t r = 0; r < tile_.rows; ++r) {
-      for (int64_t v = 0; v < vectors_; ++v) {
-        llvm::Value* zero = lanes_.Splat(llvm::Constant::getNullValue(lanes_.RegisterType(tile_.type)));
-        sums.push_back(tile_.accumulate ? lanes_.LoadVectorOrScalar(tile_.result, C(r, v), Mask(v)).re
-                                        : zero);
-      }
-    }
     // The loops cannot fail.
-    sums = *Loops(0, function_->getArg(0), function_->getArg(1), sums);
+    Carried sums = *Loops(0, function_->getArg(0), function_->getArg(1), Zeros());
     for (int64_t r = 0; r < tile_.rows; ++r) {
       for (int64_t v = 0; v < vectors_; ++v) {
-        llvm::Value* sum = lanes_.RoundTo(tile_.result, sums[static_cast<size_t>(r * vectors_ + v)]);
-        lanes_.Store(tile_.result, {sum}, C(r, v), Mask(v));
+        llvm::Value* sum = sums[static_cast<size_t>(r * vectors_ + v)];
+        if (tile_.accumulate) sum = Add(lanes_.LoadVectorOrScalar(tile_.result, C(r, v), Mask(v)).re, sum);
+        lanes_.Store(tile_.result, {lanes_.RoundTo(tile_.result, sum)}, C(r, v), Mask(v));
       }
     }
     lanes_.b.CreateRetVoid();
@@ -64,18 +64,62 @@ class TileEmitter {
     return llvm::ConstantVector::get(bits);
   }
 
+  Carried Zeros() {
+    llvm::Value* zero = lanes_.Splat(llvm::Constant::getNullValue(lanes_.RegisterType(tile_.type)));
+    return Carried(static_cast<size_t>(tile_.rows * vectors_), zero);
+  }
+  llvm::Value* Add(llvm::Value* x, llvm::Value* y) {
+    return IsFloat(tile_.type) ? lanes_.FAdd(x, y) : lanes_.WrapNarrow(tile_.type, lanes_.b.CreateAdd(x, y));
+  }
+
+  // Products in loops k and deeper.
+  int64_t Products(size_t k) const {
+    int64_t products = 1;
+    for (; k < tile_.loops.size(); ++k) products *= tile_.loops[k].extent;
+    return products;
+  }
+  // A sum of floats loses as much as it is long, so runs of products are summed by themselves: `pace_`
+  // iterations of loop `apart_` with all that is within.
+  void ChooseRuns() {
+    if (!IsFloat(tile_.type)) return;
+    size_t k = tile_.loops.size() - 1;
+    while (k > 0 && Products(k) < kRun) --k;
+    const double run = std::max(static_cast<double>(kRun), std::sqrt(static_cast<double>(Products(k))));
+    pace_ = std::max<int64_t>(1, static_cast<int64_t>(run) / Products(k + 1));
+    if (2 * pace_ > tile_.loops[k].extent) pace_ = tile_.loops[k].extent;
+    if (k > 0 || pace_ < tile_.loops[k].extent) apart_ = k;
+  }
+
   absl::StatusOr<Carried> Loops(size_t k, llvm::Value* a, llvm::Value* b, Carried sums) {
+    const bool innermost = k + 1 == tile_.loops.size();
+    llvm::Value* extent = innermost ? function_->getArg(3) : lanes_.I64(tile_.loops[k].extent);
+    if (k != apart_) return Loop(k, lanes_.I64(0), extent, a, b, std::move(sums));
+    if (pace_ == tile_.loops[k].extent) return Sum(sums, *Loop(k, lanes_.I64(0), extent, a, b, Zeros()));
+    return EmitLoopCarrying(lanes_, lanes_.I64(0), extent, pace_, std::move(sums),
+                            [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
+                              llvm::Value* end = lanes_.b.CreateAdd(i, lanes_.I64(pace_));
+                              end = lanes_.Intrinsic(llvm::Intrinsic::smin, end, extent);
+                              return Sum(current, *Loop(k, i, end, a, b, Zeros()));
+                            });
+  }
+
+  absl::StatusOr<Carried> Loop(size_t k, llvm::Value* begin, llvm::Value* end, llvm::Value* a, llvm::Value* b,
+                               Carried sums) {
     const TileLoop& loop = tile_.loops[k];
-    bool innermost = k + 1 == tile_.loops.size();
-    llvm::Value* extent = innermost ? function_->getArg(3) : lanes_.I64(loop.extent);
     return EmitLoopCarrying(
-        lanes_, lanes_.I64(0), extent, 1, std::move(sums),
+        lanes_, begin, end, 1, std::move(sums),
         [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
           llvm::Value* a_at = At(a, lanes_.b.CreateMul(i, lanes_.I64(loop.a_step)), tile_.type);
           llvm::Value* b_at = At(b, lanes_.b.CreateMul(i, lanes_.I64(loop.b_step)), tile_.type);
-          if (!innermost) return Loops(k + 1, a_at, b_at, current);
+          if (k + 1 < tile_.loops.size()) return Loops(k + 1, a_at, b_at, current);
           return Step(a_at, b_at, current);
         });
+  }
+
+  Carried Sum(const Carried& x, const Carried& y) {
+    Carried sums;
+    for (size_t i = 0; i < x.size(); ++i) sums.push_back(Add(x[i], y[i]));
+    return sums;
   }
 
   Carried Step(llvm::Value* a, llvm::Value* b, const Carried& current) {
@@ -101,6 +145,8 @@ class TileEmitter {
   const Tile& tile_;
   llvm::Function* function_ = nullptr;
   int64_t vectors_ = 1;
+  size_t apart_ = std::numeric_limits<size_t>::max();  // no loop
+  int64_t pace_ = 0;
 };
 
 }  // namespace
