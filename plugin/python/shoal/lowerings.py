@@ -17,8 +17,12 @@ def register() -> None:
         return _in_wider(lambda x, **params: function(x), dtype)
 
     f32_or_less = [jnp.float32, jnp.bfloat16, jnp.float16, *_SMALL_FLOATS]
-    c64 = [jnp.complex64]
-    _replace(lax.sqrt_p, [jnp.complex64, jnp.complex128], _sqrt)
+    complex_types = [jnp.complex64, jnp.complex128]
+    for primitive in (lax.asin_p, lax.asinh_p, lax.atan_p, lax.atanh_p):
+        _replace(primitive, complex_types, _with_signs(1, 1))
+    for primitive, imaginary in ((lax.sqrt_p, 1), (lax.acos_p, -1), (lax.acosh_p, 1)):
+        _replace(primitive, complex_types, _with_signs(0, imaginary))
+    _replace(lax.exp_p, complex_types, _then(_exp_on_axis))
     _replace(lax.erf_p, _SMALL_FLOATS, _in_wider(lax.erf_p.bind, jnp.float32))
     for name in ("erf_inv", "erfc"):
         _replace(getattr(lax, f"{name}_p"), f32_or_less, special(name, jnp.float64))
@@ -27,32 +31,52 @@ def register() -> None:
         _replace(getattr(lax, f"{name}_p"), [jnp.float64, *f32_or_less], special(name, jnp.float64))
     # JAX's 1 / (1 + exp(-x)) is 0 where the exponential overflows.
     _replace(lax.logistic_p, [jnp.float64, *f32_or_less], lambda default, ctx, x, **params: [hlo.logistic(x)])
-    for name in ("logistic", "sinh", "cosh"):
-        _replace(getattr(lax, f"{name}_p"), [jnp.complex128, *c64], special(name, jnp.complex128))
+    for name in ("logistic", "sinh", "cosh", "sin", "cos"):
+        _replace(getattr(lax, f"{name}_p"), complex_types, special(name, jnp.complex128))
     for primitive in (lax.pow_p, lax.rsqrt_p, lax.tan_p, lax.tanh_p):
-        _replace(primitive, c64, _in_wider(primitive.bind, jnp.complex128))
+        _replace(primitive, [jnp.complex64], _in_wider(primitive.bind, jnp.complex128))
 
 
 # jaxlib fails to write the error functions of floats of 4 and 8 bits in StableHLO, so no plugin ever gets them.
 _SMALL_FLOATS = [dtype for name in dir(ml_dtypes) if name.startswith("float") for dtype in [getattr(ml_dtypes, name)]]
 
 
-def _sqrt(default, ctx, x, **params):
-    """On its way to any plugin, jaxlib expands a complex square root into real operations that take the sign of the
-    imaginary part from `imag(x) < 0`: sqrt(-1 - 0j) is then 1j. NumPy and C say -1j, and so does this.
+def _with_signs(real, imaginary):
+    """jaxlib expands complex functions into real operations that take signs from `imag(x) < 0`: sqrt(-1 - 0j) is then
+    1j, and asin(3 - 0j) is on the wrong side of its branch cut. NumPy and C tell -0 from 0, and so does this. The parts
+    of the result get the signs of the argument's parts, times `real` and `imaginary`; 0 leaves a part as it is.
     """
     import jax.numpy as jnp
     from jax import lax
+
+    def sign(part, of, factor):
+        return jnp.copysign(part, factor * of) if factor else part
+
+    def signed(value, x):
+        return lax.complex(
+            sign(lax.real(value), lax.real(x), real), sign(lax.imag(value), lax.imag(x), imaginary))
+
+    return _then(signed)
+
+
+def _exp_on_axis(value, x):
+    """exp(x - 0j) is real, and keeps its -0j."""
+    from jax import lax
+
+    return lax.complex(lax.real(value), lax.select(lax.imag(x) == 0, lax.imag(x), lax.imag(value)))
+
+
+def _then(function):
+    """The rule that computes function(default's value, x)."""
+    from jax._src import core
     from jax._src.interpreters import mlir
 
-    root = default(ctx, x, **params)
-    aval = ctx.avals_out[0]
+    def rule(default, ctx, x, **params):
+        value = default(ctx, x, **params)
+        avals = [core.ShapedArray(aval.shape, aval.dtype) for aval in (*ctx.avals_out, *ctx.avals_in)]
+        return mlir.lower_fun(function, multiple_results=False)(ctx.replace(primitive=None, avals_in=avals), *value, x)
 
-    def with_sign(root, x):
-        return lax.complex(lax.real(root), jnp.copysign(lax.imag(root), lax.imag(x)))
-
-    signed = mlir.lower_fun(with_sign, multiple_results=False)
-    return signed(ctx.replace(primitive=None, avals_in=[aval, *ctx.avals_in]), *root, x)
+    return rule
 
 
 def _replace(primitive, dtypes, rule) -> None:

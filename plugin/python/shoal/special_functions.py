@@ -10,6 +10,7 @@ and digamma to 2^-47, since they cancel near the zeros between negative whole nu
 
 import math
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -219,6 +220,15 @@ def cosh(z):
     return _hyperbolic(z, lax.cosh, lax.sinh)
 
 
+def sin(z):
+    turned = sinh(lax.complex(-lax.imag(z), lax.real(z)))
+    return lax.complex(lax.imag(turned), -lax.real(turned))
+
+
+def cos(z):
+    return cosh(lax.complex(-lax.imag(z), lax.real(z)))
+
+
 def _hyperbolic(z, real, other):
     """f(x) cos y + i g(x) sin y: (sinh, cosh) and (cosh, sinh). Where exp(x) is infinite its root is not."""
     x, y = lax.real(z), lax.imag(z)
@@ -234,5 +244,5 @@ def _hyperbolic(z, real, other):
         product = lax.select(big & ~_is_infinite(x), large, f(x) * factor)
         return lax.select((x == 0) & (factor != factor), x, product) if f is lax.sinh else product
 
-    on_axis = y if other is lax.cosh else lax.select(x < 0, -y, y)
+    on_axis = y if other is lax.cosh else jnp.copysign(y, x) * jnp.copysign(1, y)
     return lax.complex(times(real, cos), lax.select(y == 0, on_axis, times(other, sin)))

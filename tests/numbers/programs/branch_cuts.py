@@ -27,6 +27,23 @@ def check_log():
     np.testing.assert_allclose(np.asarray(jax.jit(jnp.log)(z)), np.log(z), rtol=1e-6)
 
 
+def check_all_functions():
+    """Among finite numbers every function is NumPy's, the sign of each zero too."""
+    parts = (*ZEROS, 1.0, -1.0, 0.5, 3.0, -2.0)
+    z = np.array([complex(re, im) for re in parts for im in parts])
+    names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+    for name in ("exp", "log", "log1p", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh", *names):
+        for dtype, tolerance in ((np.complex64, 1e-6), (np.complex128, 1e-14)):
+            with np.errstate(all="ignore"):
+                want = getattr(np, names.get(name, name))(z.astype(dtype))
+            got = np.asarray(jax.jit(getattr(jax.lax, name))(z.astype(dtype)))
+            for part in (np.real, np.imag):
+                np.testing.assert_allclose(part(got), part(want), rtol=tolerance, atol=tolerance, err_msg=name)
+                zero = (part(got) == 0) & (part(want) == 0)
+                differ = zero & (np.signbit(part(got)) != np.signbit(part(want)))
+                assert not differ.any(), f"{name}: signs of zeros at {z[differ]}"
+
+
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     for name, check in list(globals().items()):
