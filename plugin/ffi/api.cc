@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/memory/allocator.h"
 #include "core/tasks/arena.h"
+#include "core/tasks/waiting_threads.h"
 #include "plugin/ffi/error.h"
 #include "plugin/ffi/execution.h"
 #include "plugin/ffi/handlers.h"
@@ -108,7 +109,8 @@ absl::Status Free(XLA_FFI_DeviceMemory_Free_Args& args) {
 }
 
 absl::Status Schedule(XLA_FFI_ThreadPool_Schedule_Args& args) {
-  Arena::Get().Submit([task = args.task, data = args.data] { task(data); });
+  // Handlers wait for what they schedule: on workers it would wait in turn for the workers that wait.
+  WaitingThreads::Get().Submit([task = args.task, data = args.data] { task(data); });
   return absl::OkStatus();
 }
 

@@ -35,6 +35,19 @@ def test_linear_algebra_equals_numpy():
     )
 
 
+def test_batches_at_the_same_time_do_not_wait_for_each_other():
+    """jaxlib's kernels split a big batch into tasks and wait for them: with a kernel on every worker, who runs the tasks?"""
+    run(
+        """
+        a = [np.random.default_rng(i).standard_normal((256, 24, 24)).astype(np.float32) for i in range(6)]
+        f = jax.jit(lambda xs: [jnp.linalg.qr(x) for x in xs])
+        for results in [f(a) for _ in range(8)]:
+            for x, (q, r) in zip(a, results):
+                np.testing.assert_allclose(q @ r, x, rtol=1e-4, atol=1e-4)
+        """
+    )
+
+
 def test_batches_of_matrices_stay_split():
     run(
         """
