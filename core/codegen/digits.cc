@@ -80,8 +80,10 @@ Digits IndexBuilder::Range(const Digits& digits, int64_t low, int64_t high) {
   for (const Digit& digit : digits) {
     int64_t from = std::max(digit.stride, low);
     int64_t to = std::min(digit.stride * digit.extent, high);
-    if (from >= to) continue;
-    if (from % digit.stride != 0 || to % from != 0 || from % low != 0) {
+    // A digit above, of a stride that is no multiple of `high`, carries into the range: 12*i + j modulo 8.
+    bool carries = digit.stride >= high && digit.stride % high != 0 && digit.extent > 1;
+    if (from >= to && !carries) continue;
+    if (carries || from % digit.stride != 0 || to % from != 0 || from % low != 0) {
       // Borders that do not divide one another: by way of the offset.
       Index index = Rem(Div(Linear(digits), low), high / low);
       return {{index, 1, high / low}};

@@ -170,6 +170,8 @@ def index_maps():
     for perm in [(0, 2, 1), (2, 1, 0), (1, 0, 2), (2, 0, 1)]:
         yield Case(f"transpose_{''.join(map(str, perm))}", lambda x, p=perm: lax.transpose(x, p), (x,))
     yield Case("transpose_add", lambda m, n: m.T + n, (matrix, floats(r, (53, 37), F32)))
+    # Rows of 12 cut into rows of 8: digits that do not divide one another.
+    yield Case("transpose_reshape_transpose", lambda x: x.transpose(1, 0, 2).reshape(6, 2, 12).transpose(1, 0, 2), (floats(r, (3, 6, 8), F32),))
     yield Case("transpose_f64", lambda m: m.T, (floats(r, (65, 33), F64),))
     yield Case("transpose_u8", lambda m: m.T, (integers(r, (65, 33), np.uint8),))
     yield Case("transpose_bf16", lambda m: m.T, (floats(r, (65, 33), BF16),))
