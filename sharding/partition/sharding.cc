@@ -17,6 +17,20 @@ AxisList ManualAxes(const Mesh& mesh, const ManualAttributes& attributes) {
   return axes;
 }
 
+// `layout` of an array that enters or leaves a manual region, without free axes whose parts of the region's
+// array are not the parts of the whole array: 208 elements over b=2 are 104 inside, of which a=3 makes parts
+// of 35 at 0, 35 and 70, then 104, ...; over {b,a} they would begin at 0, 35, 70, 105, ...
+Layout AtBorder(Layout layout, const Shape& global, const AxisList& manual) {
+  for (int64_t d = 0; d < global.rank(); ++d) {
+    AxisList& axes = layout.dims[d];
+    size_t count = 0;
+    while (count < axes.size() && Overlaps(manual, axes[count])) ++count;
+    const int64_t parts = SizeOf(Prefix(axes, count));
+    if (!SplitAligns(global.dim(d), parts, SizeOf(axes) / parts)) axes = Prefix(axes, count);
+  }
+  return layout;
+}
+
 }  // namespace
 
 absl::Status PartitionConstraint(Region& region, const Instruction& old) {
@@ -39,7 +53,8 @@ absl::Status PartitionManual(Region& region, const Instruction& old) {
   Region inside(region.context(), region.builder(), manual);
   for (int64_t i = 0; i < old.operand_count(); ++i) {
     const Instruction* operand = old.operand(i);
-    const Layout layout = LayoutOf(attributes.in_shardings[i], operand->shape().rank());
+    const Layout layout =
+        AtBorder(LayoutOf(attributes.in_shardings[i], operand->shape().rank()), operand->shape(), manual);
     inside.SetLeaf(body.parameter(i), 0, region.Get(operand, layout), WithoutAxes(layout, manual));
   }
   SHOAL_RETURN_IF_ERROR(inside.Run(body));
@@ -47,7 +62,8 @@ absl::Status PartitionManual(Region& region, const Instruction& old) {
   const std::vector<Shape> leaves = old.shape().Leaves();
   for (size_t i = 0; i < leaves.size(); ++i) {
     const auto leaf = static_cast<int64_t>(i);
-    const Layout layout = LayoutOf(attributes.out_shardings[i], leaves[i].rank());
+    const Layout layout =
+        AtBorder(LayoutOf(attributes.out_shardings[i], leaves[i].rank()), leaves[i], manual);
     Instruction* local = inside.Get(body.root(), leaf, WithoutAxes(layout, manual));
     region.SetResult(&old, leaf, local, layout);
   }

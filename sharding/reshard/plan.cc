@@ -21,12 +21,6 @@ constexpr double kSliceCost = 16;
 // Layouts looked at before the search gives up and gathers.
 constexpr int kMaxVisits = 4000;
 
-// Parts of a dimension split `major` ways that are split `minor` ways further still begin where they should:
-// otherwise ceil(n/ab)*b != ceil(n/a), and parts would have to move.
-bool SplitAligns(int64_t size, int64_t major, int64_t minor) {
-  return major == 1 || LocalSize(size, major) == minor * LocalSize(size, major * minor);
-}
-
 class Search {
  public:
   Search(const Mesh& mesh, const Shape& shape, const Layout& from, const Layout& to, const AxisList& fixed)

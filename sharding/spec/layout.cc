@@ -46,6 +46,10 @@ std::string ToString(const Layout& layout, const Mesh& mesh) {
 
 int64_t LocalSize(int64_t size, int64_t parts) { return (size + parts - 1) / parts; }
 
+bool SplitAligns(int64_t size, int64_t major, int64_t minor) {
+  return major == 1 || LocalSize(size, major) == minor * LocalSize(size, major * minor);
+}
+
 Shape LocalShape(const Shape& global, const Layout& layout) {
   if (!global.IsArray()) return global;
   DimVector dims(global.dims().begin(), global.dims().end());

@@ -42,6 +42,9 @@ Sharding ToSharding(const Layout& layout, std::shared_ptr<const Mesh> mesh);
 std::string ToString(const Layout& layout, const Mesh& mesh);
 
 int64_t LocalSize(int64_t size, int64_t parts);
+// Whether parts of a dimension split `major` ways that are split `minor` ways further begin where those of
+// major*minor ways do: otherwise ceil(n/ab)*b != ceil(n/a), and values have to move.
+bool SplitAligns(int64_t size, int64_t major, int64_t minor);
 Shape LocalShape(const Shape& global, const Layout& layout);
 bool IsEven(const Shape& global, const Layout& layout);
 // Where the part of the partition at `position` begins, one a dimension.
