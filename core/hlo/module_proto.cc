@@ -11,6 +11,7 @@
 #include "core/hlo/attribute_proto.h"
 #include "core/hlo/attribute_text.h"
 #include "core/hlo/literal_proto.h"
+#include "core/hlo/origin.h"
 #include "core/hlo/verifier.h"
 
 namespace shoal {
@@ -107,10 +108,18 @@ class ModuleWriter {
     for (const Instruction* operand : instruction.operands()) proto.add_operand_ids(ids_.at(operand));
     for (const Computation* callee : InWireOrder(opcode, instruction.called()))
       proto.add_called_computation_ids(computation_ids_.at(callee));
-    if (!instruction.op_name().empty()) proto.mutable_metadata()->set_op_name(instruction.op_name());
+    if (!instruction.op_name().empty()) WriteOrigin(instruction.op_name(), *proto.mutable_metadata());
     if (opcode == Opcode::kConstant) LiteralToProto(instruction.literal(), *proto.mutable_literal());
     AttributesToProto(opcode, instruction.attributes(), proto);
     return absl::OkStatus();
+  }
+
+  static void WriteOrigin(absl::string_view text, wire::OpMetadata& metadata) {
+    const Origin origin = ParseOrigin(text);
+    metadata.set_op_name(std::string(origin.name));
+    if (origin.file.empty()) return;
+    metadata.set_source_file(std::string(origin.file));
+    metadata.set_source_line(static_cast<int32_t>(origin.line));
   }
 
   const Module& module_;
@@ -231,7 +240,9 @@ class ModuleReader {
       instruction = computation.Add(opcode, std::move(shape), operands, std::move(attributes),
                                     InWireOrder(opcode, called), proto.name());
     }
-    instruction->set_op_name(proto.metadata().op_name());
+    const wire::OpMetadata& metadata = proto.metadata();
+    instruction->set_op_name(
+        OriginText({metadata.op_name(), metadata.source_file(), metadata.source_line()}));
     if (proto.has_sharding()) SHOAL_RETURN_IF_ERROR(ReadSharding(proto.sharding(), *instruction));
     return instruction;
   }

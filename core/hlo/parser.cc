@@ -11,6 +11,7 @@
 #include "core/base/status.h"
 #include "core/hlo/attribute_text.h"
 #include "core/hlo/literal_text.h"
+#include "core/hlo/origin.h"
 #include "core/hlo/sharding_text.h"
 #include "core/hlo/text_cursor.h"
 #include "core/hlo/verifier.h"
@@ -298,19 +299,30 @@ class ModuleParser {
       instruction.set_shardings(std::move(shardings));
     }
     if (TakeItem(items, "metadata", value)) {
-      SHOAL_RETURN_IF_ERROR(value.Expect('{'));
-      while (!value.Eat('}')) {
-        const absl::string_view field = value.Word();
-        SHOAL_RETURN_IF_ERROR(value.Expect('='));
-        if (field == "op_name") {
-          SHOAL_ASSIGN_OR_RETURN(std::string op_name, value.Quoted());
-          instruction.set_op_name(op_name);
-        } else {
-          SHOAL_RETURN_IF_ERROR(value.Balanced().status());
-        }
-      }
+      SHOAL_RETURN_IF_ERROR(ReadMetadata(value, instruction));
     }
     return CheckAllKnown(items);
+  }
+
+  static absl::Status ReadMetadata(TextCursor& value, Instruction& instruction) {
+    std::string name, file;
+    int64_t line = 0;
+    SHOAL_RETURN_IF_ERROR(value.Expect('{'));
+    while (!value.Eat('}')) {
+      const absl::string_view field = value.Word();
+      SHOAL_RETURN_IF_ERROR(value.Expect('='));
+      if (field == "op_name") {
+        SHOAL_ASSIGN_OR_RETURN(name, value.Quoted());
+      } else if (field == "source_file") {
+        SHOAL_ASSIGN_OR_RETURN(file, value.Quoted());
+      } else if (field == "source_line") {
+        SHOAL_ASSIGN_OR_RETURN(line, value.Int());
+      } else {
+        SHOAL_RETURN_IF_ERROR(value.Balanced().status());
+      }
+    }
+    instruction.set_op_name(OriginText({name, file, line}));
+    return absl::OkStatus();
   }
 
   // "{ {0}: (1, {}, may-alias) }"

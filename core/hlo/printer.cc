@@ -7,6 +7,7 @@
 #include "core/base/fingerprint.h"
 #include "core/hlo/attribute_text.h"
 #include "core/hlo/literal_text.h"
+#include "core/hlo/origin.h"
 #include "core/hlo/sharding_text.h"
 #include "core/hlo/text_cursor.h"
 
@@ -46,6 +47,14 @@ CalledNames NamesFor(Opcode opcode) {
   }
 }
 
+void AppendOrigin(absl::string_view text, std::string& out) {
+  const Origin origin = ParseOrigin(text);
+  absl::StrAppend(&out, ", metadata={op_name=", QuotedText(origin.name));
+  if (!origin.file.empty())
+    absl::StrAppend(&out, " source_file=", QuotedText(origin.file), " source_line=", origin.line);
+  absl::StrAppend(&out, "}");
+}
+
 class Printer {
  public:
   explicit Printer(const PrintOptions& options) : options_(options) {}
@@ -58,8 +67,7 @@ class Printer {
     AppendCalled(instruction, out);
     if (options_.shardings && !instruction.shardings().empty())
       absl::StrAppend(&out, ", sharding=", ShardingListText(instruction.shardings()));
-    if (options_.metadata && !instruction.op_name().empty())
-      absl::StrAppend(&out, ", metadata={op_name=", QuotedText(instruction.op_name()), "}");
+    if (options_.metadata && !instruction.op_name().empty()) AppendOrigin(instruction.op_name(), out);
   }
 
   void Append(const Computation& computation, std::string& out) const {

@@ -78,7 +78,8 @@ MlirAttribute* Location(EntryReader& reader, uint64_t code) {
       break;
     case kFileRangeLocation:
       location->data = reader.TextAttribute();
-      reader.bytes().Bytes(reader.bytes().remaining());  // lines and columns from and to
+      if (reader.bytes().VarInt() > 0) location->integer = static_cast<int64_t>(reader.bytes().VarInt());
+      reader.bytes().Bytes(reader.bytes().remaining());  // columns, and where it ends
       break;
     case kFusedLocation:
     case kFusedLocationWithMetadata:

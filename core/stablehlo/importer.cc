@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/hlo/origin.h"
 #include "core/stablehlo/import_sharding.h"
 
 namespace shoal {
@@ -427,7 +428,12 @@ absl::StatusOr<Shape> OpImporter::ResultsShape() const {
 Instruction* OpImporter::Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
                              Attributes attributes, absl::Span<Computation* const> called) {
   Instruction* added = computation().Add(opcode, std::move(shape), operands, std::move(attributes), called);
-  added->set_op_name(LocationName(op_.location));
+  Origin origin{LocationName(op_.location), {}, 0};
+  if (const MlirAttribute* file = FileLocation(op_.location)) {
+    origin.file = file->data;
+    origin.line = file->integer;
+  }
+  added->set_op_name(OriginText(origin));
   return added;
 }
 

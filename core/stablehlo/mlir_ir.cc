@@ -154,6 +154,13 @@ absl::string_view LocationName(const MlirAttribute* location) {
   return location == nullptr ? absl::string_view() : location->text;
 }
 
+const MlirAttribute* FileLocation(const MlirAttribute* location) {
+  while (location != nullptr && location->data.empty()) {
+    location = location->elements.empty() ? nullptr : location->elements[0];
+  }
+  return location;
+}
+
 uint32_t TreeWeight(const MlirType& type) {
   uint64_t weight = 1;
   for (const MlirType* element : type.elements) weight += element->weight;

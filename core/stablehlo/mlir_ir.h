@@ -132,6 +132,8 @@ struct MlirOperation {
 
 // The outermost name that a location gives ("jit(f)/add"); empty if it has none or is null.
 absl::string_view LocationName(const MlirAttribute* location);
+// The file and line in it: of calls the innermost, which JAX makes the user's own. Null if there is none.
+const MlirAttribute* FileLocation(const MlirAttribute* location);
 
 // The weight of a node whose parts have theirs.
 uint32_t TreeWeight(const MlirType& type);
