@@ -79,9 +79,9 @@ absl::Status PartitionOnOne(Region& region, const Instruction& old, int64_t part
   }
   LocalBuilder& builder = region.builder();
   std::vector<Instruction*> leaves;
-  for (const Instruction* operand : old.operands()) {
-    for (size_t leaf = 0; leaf < operand->shape().Leaves().size(); ++leaf) {
-      leaves.push_back(region.GetWhole(operand, static_cast<int64_t>(leaf)));
+  for (int64_t i = 0; i < old.operand_count(); ++i) {
+    for (size_t leaf = 0; leaf < old.operand(i)->shape().Leaves().size(); ++leaf) {
+      leaves.push_back(region.GetWholeFor(old, i, static_cast<int64_t>(leaf)));
     }
   }
   Instruction* arguments = builder.computation()->AddTuple(leaves);

@@ -86,11 +86,10 @@ absl::Status PartitionScatter(Region& region, const Instruction& old) {
   ChoiceProblem problem = region.ProblemOf(old, rule);
   problem.splittable = SplittableFactors(old, rule);
   const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
-  region.ReportGathered(old, rule, choice);
   LocalBuilder& builder = region.builder();
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < old.operand_count(); ++i) {
-    operands.push_back(region.Get(old.operand(i), choice.operands[i]));
+    operands.push_back(region.GetFor(old, rule, choice, i, 0, static_cast<size_t>(i)));
   }
   const int64_t inputs = (old.operand_count() - 1) / 2;
   const Shape& global = old.operand(0)->shape();

@@ -43,15 +43,15 @@ absl::Status PartitionGeneric(Region& region, const Instruction& old) {
 
 absl::Status PartitionWithChoice(Region& region, const Instruction& old, const FactorRule& rule,
                                  const Choice& choice) {
-  region.ReportGathered(old, rule, choice);
   const Opcode combiner = OpcodeOf(rule.combiner);
   std::vector<Instruction*> operands;
   std::vector<Shape> operand_shapes, result_shapes;
   size_t tensor = 0;
-  for (const Instruction* operand : old.operands()) {
+  for (int64_t i = 0; i < old.operand_count(); ++i) {
+    const Instruction* operand = old.operand(i);
     std::vector<Instruction*> leaves;
     for (const Shape& shape : operand->shape().Leaves()) {
-      Instruction* leaf = region.Get(operand, static_cast<int64_t>(leaves.size()), choice.operands[tensor]);
+      Instruction* leaf = region.GetFor(old, rule, choice, i, static_cast<int64_t>(leaves.size()), tensor);
       if (shape.IsArray()) {
         const Literal neutral = IdentityOf(combiner, shape.element_type());
         leaf = MaskReduced(region, rule, choice.axes, tensor, leaf, neutral);
@@ -77,10 +77,11 @@ absl::Status PartitionWithChoice(Region& region, const Instruction& old, const F
 
 absl::Status PartitionReplicated(Region& region, const Instruction& old) {
   std::vector<Instruction*> operands;
-  for (const Instruction* operand : old.operands()) {
+  for (int64_t i = 0; i < old.operand_count(); ++i) {
+    const Instruction* operand = old.operand(i);
     std::vector<Instruction*> leaves;
     for (size_t leaf = 0; leaf < operand->shape().Leaves().size(); ++leaf) {
-      leaves.push_back(region.GetWhole(operand, static_cast<int64_t>(leaf)));
+      leaves.push_back(region.GetWholeFor(old, i, static_cast<int64_t>(leaf)));
     }
     operands.push_back(region.Assemble(operand->shape(), leaves));
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/hlo/origin.h"
 #include "sharding/mesh/axes.h"
 #include "sharding/reshard/emit.h"
 #include "sharding/reshard/plan.h"
@@ -249,26 +250,43 @@ ChoiceProblem Region::ProblemOf(const Instruction& old, const FactorRule& rule) 
   return problem;
 }
 
-void Region::ReportGathered(const Instruction& old, const FactorRule& rule, const Choice& choice) const {
-  if (LogLevel() < 1) return;
-  size_t t = 0;
-  for (const Instruction* operand : old.operands()) {
-    for (size_t leaf = 0; leaf < operand->shape().Leaves().size(); ++leaf, ++t) {
-      const Layout layout = CurrentLayout(operand, static_cast<int64_t>(leaf));
-      for (size_t d = 0; d < layout.dims.size(); ++d) {
-        if (layout.dims[d].empty() || !choice.operands[t].dims[d].empty()) continue;
-        bool inherent = false;
-        for (int factor : rule.operands[t][d]) {
-          inherent |= rule.factors[factor].kind == FactorKind::kNeedReplication ||
-                      rule.factors[factor].kind == FactorKind::kPermutation;
-        }
-        if (!inherent) continue;
-        SHOAL_LOG_AT(1) << "partition: " << old.name() << " (" << old.opcode() << ") gathers dimension " << d
-                        << " of operand " << t << " " << operand->shape() << " " << ToString(layout, mesh())
-                        << (old.op_name().empty() ? "" : absl::StrCat(", from ", old.op_name()));
-      }
+Instruction* Region::GetFor(const Instruction& old, const FactorRule& rule, const Choice& choice, int64_t i,
+                            int64_t leaf, size_t tensor) {
+  const Layout& wanted = choice.operands[tensor];
+  const Layout layout = CurrentLayout(old.operand(i), leaf);
+  for (size_t d = 0; d < layout.dims.size(); ++d) {
+    if (layout.dims[d].empty() || !wanted.dims[d].empty()) continue;
+    for (int factor : rule.operands[tensor][d]) {
+      const FactorKind kind = rule.factors[factor].kind;
+      if (kind != FactorKind::kNeedReplication && kind != FactorKind::kPermutation) continue;
+      return GetGathered(old, i, leaf, wanted, d);
     }
   }
+  return Get(old.operand(i), leaf, wanted);
+}
+
+Instruction* Region::GetWholeFor(const Instruction& old, int64_t i, int64_t leaf) {
+  const Layout layout = CurrentLayout(old.operand(i), leaf);
+  for (size_t d = 0; d < layout.dims.size(); ++d) {
+    if (layout.dims[d].empty()) continue;
+    return GetGathered(old, i, leaf, Layout::Replicated(static_cast<int64_t>(layout.dims.size())), d);
+  }
+  return GetWhole(old.operand(i), leaf);
+}
+
+Instruction* Region::GetGathered(const Instruction& old, int64_t i, int64_t leaf, const Layout& layout,
+                                 size_t dim) {
+  const Shape shape = LeafShape(old.operand(i), leaf);
+  SHOAL_LOG_AT(1) << "partition: " << old.name() << " (" << old.opcode() << ") gathers dimension " << dim
+                  << " of operand " << i << " " << shape << " "
+                  << ToString(CurrentLayout(old.operand(i), leaf), mesh())
+                  << (old.op_name().empty() ? "" : absl::StrCat(", from ", old.op_name()));
+  const std::string why = absl::StrCat("whole(", OpcodeName(old.opcode()), " along dimension ", dim, " of ",
+                                       shape.ToString(), ")");
+  builder_.set_op_name(WithNamePart(old.op_name(), why));
+  Instruction* made = Get(old.operand(i), leaf, layout);
+  builder_.set_op_name(old.op_name());
+  return made;
 }
 
 }  // namespace shoal

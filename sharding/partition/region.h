@@ -75,10 +75,18 @@ class Region {
 
   // The choice problem of an instruction with a factor rule.
   ChoiceProblem ProblemOf(const Instruction& old, const FactorRule& rule) const;
-  // Says (SHOAL_LOG=1) which operand dimensions are gathered because the operation cannot work on parts.
-  void ReportGathered(const Instruction& old, const FactorRule& rule, const Choice& choice) const;
+  // Leaf `leaf` of operand `i`, which is the rule's tensor number `tensor`, as the choice wants it. Where
+  // that gathers a dimension because the operation cannot work on parts, it is said so: in the log
+  // (SHOAL_LOG=1), and in the name of what is made, "jit(f)/sort/whole(dimension 0 of f32[8,8])", by which
+  // shoal.report knows it.
+  Instruction* GetFor(const Instruction& old, const FactorRule& rule, const Choice& choice, int64_t i,
+                      int64_t leaf, size_t tensor);
+  // The same for an operation that takes its operands whole.
+  Instruction* GetWholeFor(const Instruction& old, int64_t i, int64_t leaf);
 
  private:
+  // Get, under a name that says why dimension `dim` is gathered.
+  Instruction* GetGathered(const Instruction& old, int64_t i, int64_t leaf, const Layout& layout, size_t dim);
   // Puts split dimensions whose axes are in `spread` into zeros of the whole: the axes go from the layout's
   // dimensions to its partial ones, and out of `spread`.
   Instruction* SpreadParts(Instruction* local, const Shape& global, Layout& layout, AxisList& spread);
