@@ -9,6 +9,10 @@
 #include "sharding/reshard/halo.h"
 
 namespace shoal {
+
+// Partitions a reduce-window that is cumulative along a split dimension; false: it is something else.
+bool TryCumulative(Region& region, const Instruction& old);  // cumulative.cc
+
 namespace {
 
 // Result element o along a dimension needs operand elements [first + o*stride, + extent).
@@ -212,7 +216,7 @@ bool TryRoll(Region& region, const Instruction& old) {
 }  // namespace
 
 absl::Status PartitionSpatial(Region& region, const Instruction& old) {
-  if (TryRoll(region, old)) return absl::OkStatus();
+  if (TryRoll(region, old) || TryCumulative(region, old)) return absl::OkStatus();
   const FactorRule rule = RuleFor(old);
   const std::vector<SpatialUse> uses = UsesOf(old, rule);
   ChoiceProblem problem = region.ProblemOf(old, rule);

@@ -83,6 +83,8 @@ PROGRAMS = {
     "top_k": (lambda c, a: lax.top_k(c(a), 3), [F(24, 48)]),
     "cumsum": (lambda c, a: jnp.cumsum(c(a), 0), [F(24, 48)]),
     "cummax_uneven": (lambda c, a: lax.cummax(c(a[:21]), 0), [F(24, 48)]),
+    "cumprod_reverse_uneven": (lambda c, a: lax.cumprod(c(a[:, :47]), 1, reverse=True), [1 + F(24, 48) / 40]),
+    "cumlogsumexp": (lambda c, a: lax.cumlogsumexp(c(a[:21]), 0), [F(24, 48)]),
     "max_pool": (lambda c, a: lax.reduce_window(c(a), -np.inf, lax.max, (1, 3, 3, 1), (1, 2, 1, 1), "SAME"), [F(6, 24, 24, 2)]),
     "pool_gradient": (lambda c, a: jax.grad(lambda a: lax.reduce_window(c(a), -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID").sum())(a), [F(6, 24, 24, 2)]),
     "convolution": (lambda c, a, k: c(lax.conv(a, k, (1, 1), "SAME")), [F(6, 24, 16, 24), F(24, 24, 3, 3)]),
@@ -177,6 +179,11 @@ MANUAL = {
     "partial": lambda m, a: shard_map(lambda x: lax.psum((x @ x.T) * 2, "x"), m, P("x"), P(), {"x"})(a * 3) + 1,
     "partial_constraint": lambda m, a: shard_map(
         lambda x: lax.with_sharding_constraint(jnp.sin(x), NamedSharding(jax.sharding.get_abstract_mesh(), P(None, "y"))).sum(1) + lax.axis_index("x"), m, P("x"), P("x"), {"x"})(a),
+    # 10 rows are 5 in each half: four parts of those are not parts of the 10.
+    "uneven_rest": lambda m, a: lax.with_sharding_constraint(
+        shard_map(lambda x: lax.psum(x, "x"), m, P("x"), P(), {"x"})(a[:10]) + 1, NamedSharding(m, P("y"))) * a[:5],
+    "uneven_rest_out": lambda m, a: lax.with_sharding_constraint(
+        shard_map(lambda x: x * 2 + lax.axis_index("x"), m, P("x"), P("x"), {"x"})(a[:10]), NamedSharding(m, P(("x", "y")))) * a[:10],
     "nested": lambda m, a: shard_map(lambda x: lax.psum(x + jax.shard_map(
         lambda y: lax.psum(y, "y"), in_specs=P(None, "y"), out_specs=P(), axis_names={"y"}, check_vma=False)(x).sum(), "x"), m, P("x"), P(), {"x"})(a),
 }
