@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "sharding/mesh/axes.h"
+#include "sharding/reshard/coarsen.h"
 
 namespace shoal {
 namespace {
@@ -23,18 +24,12 @@ constexpr int kMaxVisits = 4000;
 
 class Search {
  public:
-  Search(const Mesh& mesh, const Shape& shape, const Layout& from, const Layout& to, const AxisList& fixed)
-      : shape_(shape), from_(from), to_(to) {
-    AxisList all;
-    for (int axis = 0; axis < static_cast<int>(mesh.axes.size()); ++axis)
-      all.push_back(WholeAxis(mesh, axis));
-    free_ = Without(Atoms(all), fixed);
-  }
+  Search(const Shape& shape, const CoarseLayouts& layouts)
+      : shape_(shape), from_(layouts.from), to_(layouts.to), free_(layouts.free) {}
 
   ReshardPlan Run() {
     Push(from_, 0, -1, {});
-    int visits = 0;
-    while (!queue_.empty() && visits++ < kMaxVisits) {
+    while (!queue_.empty() && visits_++ < kMaxVisits) {
       const int node = queue_.top().second;
       queue_.pop();
       if (nodes_[node].done) continue;
@@ -207,6 +202,7 @@ class Search {
       merged.push_back(std::move(step));
     }
     plan.steps = std::move(merged);
+    plan.visits = visits_;
     plan.bytes = plan.cost;
     for (const ReshardStep& step : plan.steps) {
       plan.bytes -= step.kind == ReshardStepKind::kSlice ? kSliceCost * static_cast<double>(step.axes.size())
@@ -244,7 +240,8 @@ class Search {
 
   const Shape& shape_;
   const Layout &from_, &to_;
-  AxisList free_;  // all atoms that may move data
+  const AxisList& free_;  // all parts of axes that may move data
+  int visits_ = 0;
   std::vector<Node> nodes_;
   absl::flat_hash_map<Layout, double> best_;
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> queue_;
@@ -298,7 +295,14 @@ ReshardPlan PlanReshard(const Mesh& mesh, const Shape& shape, const Layout& from
   static Cache* cache = new Cache();
   Cache::Key key(mesh, shape, from, to, fixed);
   if (std::optional<ReshardPlan> known = cache->Find(key)) return *std::move(known);
-  ReshardPlan plan = Search(mesh, shape, from, to, fixed).Run();
+  const CoarseLayouts coarse = Coarsen(mesh, from, to, fixed);
+  ReshardPlan plan = Search(shape, coarse).Run();
+  plan.from = from;
+  plan.to = to;
+  for (ReshardStep& step : plan.steps) {
+    step.axes = Atoms(step.axes);
+    step.after = Refined(step.after);
+  }
   cache->Keep(std::move(key), plan);
   return plan;
 }

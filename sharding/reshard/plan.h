@@ -10,7 +10,8 @@
 //   from [{x},{y}] to [{y},{x}], x=4, y=2:   permute to [{y,x:(2)2},{x:(1)2}], then all-to-all x:(2)2 0->1
 //
 // Cost: bytes that one device sends under the ring model, and a little for every step. The search is over all
-// chains (Dijkstra over layouts), so it finds the best, within a bound on its work.
+// chains (Dijkstra over layouts), so it finds the best, within a bound on its work. Axes are cut only as the
+// two layouts need it (coarsen.h).
 #pragma once
 
 #include <string>
@@ -37,6 +38,7 @@ struct ReshardPlan {
   std::vector<ReshardStep> steps;
   double cost = 0;   // bytes sent a device, and the price of the steps
   double bytes = 0;  // bytes sent a device
+  int visits = 0;    // layouts that the search looked at
 };
 
 // Layouts hold atoms of `mesh`. `to.partial` must be a part of `from.partial`. Sub-arrays are exchanged only

@@ -77,6 +77,28 @@ TEST(Plan, UnevenPartsThatDoNotNest) {
   EXPECT_EQ(plan.steps.front().axes.size(), 2);
 }
 
+// Work does not grow with the devices, and the chain is no longer than on a small mesh.
+TEST(Plan, MeshesOfAnySizeAreAlike) {
+  const auto plan = [](int64_t n, const Layout& from, const Layout& to) {
+    const Mesh mesh{"m", {{"x", n}, {"y", n}}, {}};
+    return PlanReshard(mesh, Shape::Array(ElementType::kF32, {1 << 20, 1 << 20}), from, to);
+  };
+  const auto layouts = [](int64_t n) -> std::vector<Layout> {
+    const AxisList x = {{0, 1, n}}, y = {{1, 1, n}}, xy = {{0, 1, n}, {1, 1, n}}, yx = {{1, 1, n}, {0, 1, n}};
+    return {Make({{}, {}}), Make({x, {}}), Make({{}, xy}), Make({yx, {}}),
+            Make({x, y}),   Make({y, x}),  Make({xy, {}})};
+  };
+  const std::vector<Layout> small = layouts(2), large = layouts(1024);
+  for (size_t i = 0; i < small.size(); ++i) {
+    for (size_t j = 0; j < small.size(); ++j) {
+      const ReshardPlan a = plan(2, small[i], small[j]), b = plan(1024, large[i], large[j]);
+      EXPECT_LE(b.visits, 3 * a.visits + 10) << i << " to " << j;
+      EXPECT_LE(b.steps.size(), a.steps.size() + 1) << i << " to " << j;
+      EXPECT_EQ(b.steps.empty() ? large[i] : b.steps.back().after, large[j]);
+    }
+  }
+}
+
 // Whatever the layouts: the steps lead from one to the other, each from where the last one ended, each takes
 // only what is there and never leaves an axis used twice.
 TEST(Plan, RandomPlansAreSound) {
