@@ -103,9 +103,12 @@ class Propagation {
       priorities_.insert(written.priority);
       if (written.priority == 0) {
         state.dims[d] = written;
-      } else {
-        hidden_.push_back({value, d, written});
+        continue;
       }
+      // Until its turn nothing comes into the dimension, and its axes go nowhere else.
+      state.dims[d] = {};
+      state.unusable = Concat(state.unusable, written.axes);
+      hidden_.push_back({value, d, written});
     }
     state.unusable = Concat(state.unusable, Concat(Atoms(here->replicated), Atoms(here->unreduced)));
     unreduced_[value] = Merged(Atoms(here->unreduced));
@@ -386,10 +389,8 @@ class Propagation {
       if (hidden.written.priority != priority) continue;
       TensorState& state = states_[hidden.value];
       DimSharding& dim = state.dims[hidden.dim];
-      if (StartsWith(hidden.written.axes, dim.axes)) {
-        const AxisList more = Suffix(hidden.written.axes, dim.axes.size());
-        dim.axes = Concat(dim.axes, PrefixClearOf(more, state.Taken()));
-      }
+      state.unusable = Without(state.unusable, hidden.written.axes);
+      dim.axes = PrefixClearOf(hidden.written.axes, state.Taken());
       dim.open = hidden.written.open;
     }
   }
