@@ -16,6 +16,8 @@ import os
 import pathlib
 import re
 
+from shoal.traffic import report as report
+
 __version__ = "0.1.0"
 
 LIBRARY = pathlib.Path(__file__).with_name("libshoal_pjrt.so")
