@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t kSmallBytes = 64;
 // Work on less than this is not worth an element of the state.
 constexpr int64_t kWorthBytes = 1024;
+// What gathers that are done once before a loop may hold through it, above what they are made of.
+constexpr int64_t kMaxGatheredBytes = int64_t{64} << 20;
 // Loops up to this many iterations, with this many instructions in all of them, become straight code if they
 // fuse.
 constexpr int64_t kMaxUnrolled = 16;
@@ -153,7 +155,7 @@ class InvariantWork {
  private:
   bool IsInvariant(const Instruction& op) const {
     if (op.opcode() == Opcode::kParameter || op.opcode() == Opcode::kOptimizationBarrier ||
-        IsCrossDevice(op.opcode()) || HasSideEffect(op.opcode()) ||
+        (IsCrossDevice(op.opcode()) && !IsValueOnly(op.opcode())) || HasSideEffect(op.opcode()) ||
         FamilyOf(op.opcode()) == OpFamily::kControlFamily || !op.shardings().empty())
       return false;
     if (op.opcode() == Opcode::kGetTupleElement && op.operand(0) == state_.body->parameter(0))
@@ -162,10 +164,18 @@ class InvariantWork {
                        [&](const Instruction* operand) { return invariant_.contains(operand); });
   }
 
+  // Collectives that only make a value. Every device comes to the loop that would have run its body, so all
+  // do it before as they would have inside.
+  static bool IsValueOnly(Opcode opcode) {
+    return opcode == Opcode::kAllGather || opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter ||
+           opcode == Opcode::kAllToAll || opcode == Opcode::kCollectivePermute;
+  }
+
   // Something that changes reads it, it takes time, and carrying it costs no more memory than what it is made
-  // of.
-  bool IsWorth(const Instruction& op) const {
-    if (!op.shape().IsArray() || op.shape().ByteSize() < kWorthBytes) return false;
+  // of; gathers may cost some.
+  bool IsWorth(const Instruction& op) {
+    if (!op.shape().IsArray()) return false;
+    if (op.shape().ByteSize() < kWorthBytes && !IsCrossDevice(op.opcode())) return false;
     switch (op.opcode()) {
       case Opcode::kConstant:
       case Opcode::kGetTupleElement:
@@ -183,12 +193,16 @@ class InvariantWork {
       const bool free = operand->opcode() == Opcode::kBroadcast || operand->opcode() == Opcode::kIota;
       if (!free) bytes += operand->shape().ByteSize();
     }
-    if (op.shape().ByteSize() > bytes) return false;
-    return std::any_of(op.users().begin(), op.users().end(),
-                       [&](const Instruction* user) { return !invariant_.contains(user); });
+    const int64_t more = op.shape().ByteSize() - bytes;
+    if (more > 0 && (op.opcode() != Opcode::kAllGather || gathered_ + more > kMaxGatheredBytes)) return false;
+    const bool is_read = std::any_of(op.users().begin(), op.users().end(),
+                                     [&](const Instruction* user) { return !invariant_.contains(user); });
+    if (is_read && more > 0) gathered_ += more;
+    return is_read;
   }
 
   const LoopState& state_;
+  int64_t gathered_ = 0;
   absl::flat_hash_set<const Instruction*> invariant_;
   std::vector<Instruction*> found_;
   absl::flat_hash_map<const Instruction*, Instruction*> outside_;

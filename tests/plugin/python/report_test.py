@@ -74,3 +74,23 @@ assert r.bytes_sent == 2 * 4 * 128 * 4 * 3 / 4 + 2 * 128 * 4 * 255 / 256, r
 """,
         SHOAL_NUM_DEVICES="8",
     )
+
+
+def test_what_no_iteration_changes_is_gathered_before_the_loop():
+    run(
+        EIGHT
+        + """
+rng = np.random.default_rng(0)
+h, w = rng.standard_normal((256, 64)).astype(np.float32), (rng.standard_normal((64, 64)) / 8).astype(np.float32)
+f = lambda h, w: jax.lax.fori_loop(0, 5, lambda i, h: jnp.tanh(h @ w) + h.mean(), h)
+compiled = jax.jit(f, out_shardings=sh("x")).lower(arg(h.shape, "x"), arg(w.shape, "x")).compile()
+told = {c.kind: c.times for c in shoal.report(compiled).collectives}
+assert told == {"all-gather": 1, "all-reduce": 5}, shoal.report(compiled)
+want = h
+for _ in range(5):
+    want = np.tanh(want @ w) + want.mean()
+got = compiled(jax.device_put(h, sh("x")), jax.device_put(w, sh("x")))
+np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+""",
+        SHOAL_NUM_DEVICES="8",
+    )
