@@ -50,6 +50,23 @@ Instruction* SliceOfBroadcast(Instruction& op, HloBuilder& b) {
                      inner->attributes<DimensionsAttributes>().dimensions);
 }
 
+// slice(transpose(x)) -> transpose(slice(x)), where nobody else wants the whole of it.
+Instruction* SliceOfTranspose(Instruction& op, HloBuilder& b) {
+  Instruction* inner = op.operand(0);
+  if (inner->opcode() != Opcode::kTranspose || inner->users().size() > 1) return nullptr;
+  const auto& slice = op.attributes<SliceAttributes>();
+  IntVector permutation(inner->dimensions().begin(), inner->dimensions().end());
+  const size_t rank = permutation.size();
+  IntVector starts(rank), limits(rank), strides(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    starts[permutation[d]] = slice.starts[d];
+    limits[permutation[d]] = slice.limits[d];
+    strides[permutation[d]] = slice.strides[d];
+  }
+  Instruction* part = b.Slice(inner->operand(0), std::move(starts), std::move(limits), std::move(strides));
+  return b.Transpose(part, std::move(permutation));
+}
+
 // A slice inside one part of a concatenation.
 Instruction* SliceOfConcatenate(Instruction& op, HloBuilder& b) {
   Instruction* inner = op.operand(0);
@@ -226,6 +243,7 @@ constexpr SimplifyRow kRows[] = {
     {Opcode::kSlice, "slice of slice", SliceOfSlice},
     {Opcode::kSlice, "slice of broadcast", SliceOfBroadcast},
     {Opcode::kSlice, "slice of concatenate", SliceOfConcatenate},
+    {Opcode::kSlice, "slice of transpose", SliceOfTranspose},
 };
 
 }  // namespace

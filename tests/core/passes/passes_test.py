@@ -98,6 +98,8 @@ SIMPLIFY = [
     ("pad_with_same", "z = f32[] parameter(0) x = f32[3] broadcast(z), dimensions={} "
      "ROOT r = f32[8] pad(x, z), padding=1_2_1", "pad", "broadcast"),
     ("pad_negative", "x = f32[7] parameter(0) z = f32[] parameter(1) ROOT r = f32[4] pad(x, z), padding=-1_-2", "pad", "slice"),
+    ("slice_transpose", "x = f32[3,4,5] parameter(0) t = f32[5,3,4] transpose(x), dimensions={2,0,1} "
+     "ROOT r = f32[2,2,1] slice(t), slice={[1:4:2], [0:2], [3:4]}", "f32[5,3,4]", "transpose slice"),
     ("no_elements", "x = f32[2,0] parameter(0) a = f32[2,0] sine(x) ROOT r = f32[0,2] transpose(a), dimensions={1,0}",
      "sine transpose", "constant"),
     ("concatenate_empty", "x = f32[3] parameter(0) y = f32[0] parameter(1) ROOT r = f32[3] concatenate(y, x), dimensions={0}",
