@@ -1,10 +1,12 @@
 #include "core/runtime/control_step.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "core/tasks/arena.h"
+#include "core/tasks/waiting_threads.h"
 
 namespace shoal {
 namespace {
@@ -37,24 +39,33 @@ class WhileRun : public std::enable_shared_from_this<WhileRun> {
 
   Future future() const { return promise_.future(); }
 
-  void Continue() {
+  // `may_wait`: the parts may wait on this thread.
+  void Continue(bool may_wait) {
     while (true) {
-      Future future = (in_body_ ? step_.body_ : step_.condition_).Start(run_);
+      const Future future = StartPart(may_wait);
       if (!future.IsReady()) {
         future.Then([self = shared_from_this()](const absl::Status& status) {
-          if (!self->Ended(status)) return;
+          const bool may_wait = WaitHere::Take();
+          if (!self->Ended(status, may_wait)) return;
+          if (may_wait) return self->Continue(true);
           // The thread that tells us may be the network's: it is not ours to work on.
-          Arena::Get().Submit([self] { self->Continue(); });
+          Arena::Get().Submit([self] { self->Continue(false); });
         });
         return;
       }
-      if (!Ended(future.status())) return;
+      if (!Ended(future.status(), may_wait)) return;
     }
   }
 
  private:
+  Future StartPart(bool may_wait) const {
+    const WaitHere offer(may_wait);
+    return (in_body_ ? step_.body_ : step_.condition_).Start(run_);
+  }
+
   // The part under way has ended: sets what is next; false if that is nothing.
-  bool Ended(const absl::Status& status) {
+  bool Ended(const absl::Status& status, bool may_wait) {
+    const WaitHere offer(may_wait);
     if (!status.ok() || run_.failed()) {
       promise_.Set(status.ok() ? run_.status() : status);
       return false;
@@ -82,7 +93,7 @@ WhileStep::WhileStep(std::string name, Plan condition, Slice predicate, Plan bod
 Future WhileStep::Start(RunState& run) const {
   auto loop = std::make_shared<WhileRun>(*this, run);
   Future future = loop->future();
-  loop->Continue();
+  loop->Continue(WaitHere::Take());
   return future;
 }
 
@@ -91,6 +102,10 @@ ConditionalStep::ConditionalStep(std::string name, Slice selector, bool is_pred,
       selector_(selector),
       is_pred_(is_pred),
       branches_(std::move(branches)) {}
+
+bool ConditionalStep::CallsOut() const {
+  return std::any_of(branches_.begin(), branches_.end(), [](const Plan& plan) { return plan.CallsOut(); });
+}
 
 Future ConditionalStep::Start(RunState& run) const {
   size_t branch;

@@ -39,6 +39,10 @@ class CustomCall {
   // the network.
   virtual Future Start(const RunContext& context, absl::Span<const void* const> operands,
                        absl::Span<void* const> results) const = 0;
+  // True if what is called may wait. It does so where Start is called if that is offered (WaitHere).
+  virtual bool MayWait() const { return false; }
+  // Estimated nanoseconds of the caller's time; what is not known says a lot.
+  virtual double cost_ns() const { return 1e6; }
 };
 
 class CustomCallRegistry {

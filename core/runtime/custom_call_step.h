@@ -17,7 +17,9 @@ class CustomCallStep : public Step {
                  std::vector<Slice> operands, std::vector<Slice> results);
 
   Future Start(RunState& run) const override;
-  double cost_ns() const override { return 1e6; }
+  bool MayEndLater() const override { return true; }
+  bool CallsOut() const override { return call_->MayWait(); }
+  double cost_ns() const override { return call_->cost_ns(); }
 
  private:
   const std::unique_ptr<CustomCall> call_;

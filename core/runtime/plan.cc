@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/tasks/arena.h"
+#include "core/tasks/waiting_threads.h"
 
 namespace shoal {
 namespace {
 
 // A step that costs less than this is not worth handing to another worker.
 constexpr double kWorthATaskNs = 2000;
+// The same where the thread may wait for callbacks: who else takes a step may end last, and the program then
+// goes on without that thread, which costs two changes of threads at the next callback.
+constexpr double kWorthLeavingNs = 50000;
 // So many of those that become ready on a borrowed thread (one that tells of a collective's end) run there,
 // and this deep at most where one ends another's collective; then a worker goes on.
 constexpr int kMostBorrowedSteps = 16, kMostBorrowedDepth = 4;
@@ -99,56 +104,71 @@ class PlanRun : public std::enable_shared_from_this<PlanRun> {
 
   Future future() const { return promise_.future(); }
 
-  // Starts `ready` steps and what they make ready, keeping one strand of work for this thread; of a borrowed
-  // thread it takes only the time for a few short steps.
-  void Drain(std::vector<int> ready, bool borrowed = false) {
+  // Whose thread works: the arena's or the caller's, one that is borrowed for a few short steps, or one that
+  // may wait for callbacks.
+  enum class On { kWorker, kBorrowed, kMayWait };
+
+  // Starts `ready` steps and what they make ready, keeping one strand of work for this thread.
+  void Drain(std::vector<int> ready, On thread = On::kWorker) {
+    const bool borrowed = thread == On::kBorrowed, may_wait = thread == On::kMayWait;
     for (int taken = 0; !ready.empty(); ++taken) {
-      const int i = TakeNext(ready);
+      const int i = TakeNext(ready, may_wait);
       const Step& step = *plan_.steps_[i];
       if (borrowed && (step.cost_ns() > kWorthATaskNs || taken == kMostBorrowedSteps)) {
         ready.push_back(i);
         Arena::Get().Submit([self = shared_from_this(), ready = std::move(ready)] { self->Drain(ready); });
         return;
       }
-      if (!step.IsAsync() && step.cost_ns() > kWorthATaskNs) HandOut(ready);
+      if (!step.IsAsync() && step.cost_ns() > (may_wait ? kWorthLeavingNs : kWorthATaskNs)) HandOut(ready);
       if (run_.failed()) {
-        Finish(i, ready);
+        Finish(i, ready, may_wait);
         continue;
       }
-      Future future = ready.empty() && !borrowed ? step.StartIdle(run_) : step.Start(run_);
+      const Future future = StartOne(step, ready.empty() && !borrowed, may_wait);
       if (future.IsReady()) {
         if (!future.status().ok()) run_.Fail(future.status());
-        Finish(i, ready);
+        Finish(i, ready, may_wait);
         continue;
       }
       future.Then([self = shared_from_this(), i](const absl::Status& status) {
         if (!status.ok()) self->run_.Fail(status);
+        const bool may_wait = WaitHere::Take();
         std::vector<int> next;
-        self->Finish(i, next);
-        if (!next.empty()) self->Continue(std::move(next));
+        self->Finish(i, next, may_wait);
+        if (!next.empty()) self->Continue(std::move(next), may_wait);
       });
     }
   }
 
  private:
-  // On a thread that is not ours: it may be the network's, or another device's.
-  void Continue(std::vector<int> ready) {
+  Future StartOne(const Step& step, bool idle, bool may_wait) const {
+    const WaitHere offer(may_wait && step.CallsOut());
+    return idle ? step.StartIdle(run_) : step.Start(run_);
+  }
+
+  // On a thread that is not ours, unless it may wait: it may be the network's, or another device's.
+  void Continue(std::vector<int> ready, bool may_wait) {
+    if (may_wait) return Drain(std::move(ready), On::kMayWait);
     if (borrowed_depth == kMostBorrowedDepth) {
       Arena::Get().Submit([self = shared_from_this(), ready = std::move(ready)] { self->Drain(ready); });
       return;
     }
     ++borrowed_depth;
-    Drain(std::move(ready), /*borrowed=*/true);
+    Drain(std::move(ready), On::kBorrowed);
     --borrowed_depth;
   }
 
-  // An asynchronous step if there is one, else the first.
-  int TakeNext(std::vector<int>& ready) const {
+  // An asynchronous step if there is one; where callbacks are called here, what is short before those; else
+  // the first.
+  int TakeNext(std::vector<int>& ready, bool may_wait) const {
+    const auto rank = [&](int i) {
+      const Step& step = *plan_.steps_[i];
+      const bool last = may_wait && (step.CallsOut() || step.cost_ns() > kWorthLeavingNs);
+      return std::pair(step.IsAsync() ? 0 : last ? 2 : 1, i);
+    };
     size_t best = 0;
     for (size_t k = 1; k < ready.size(); ++k) {
-      const bool k_async = plan_.steps_[ready[k]]->IsAsync(),
-                 best_async = plan_.steps_[ready[best]]->IsAsync();
-      if (k_async != best_async ? k_async : ready[k] < ready[best]) best = k;
+      if (rank(ready[k]) < rank(ready[best])) best = k;
     }
     const int taken = ready[best];
     ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
@@ -162,11 +182,12 @@ class PlanRun : public std::enable_shared_from_this<PlanRun> {
     ready.clear();
   }
 
-  void Finish(int i, std::vector<int>& ready) {
+  void Finish(int i, std::vector<int>& ready, bool may_wait) {
     for (int next : plan_.successors_[i]) {
       if (waiting_[next].fetch_sub(1, std::memory_order_acq_rel) == 1) ready.push_back(next);
     }
     if (remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      const WaitHere offer(may_wait);
       promise_.Set(run_.failed() ? run_.status() : absl::OkStatus());
     }
   }
@@ -194,13 +215,15 @@ Plan::Plan(std::vector<std::unique_ptr<Step>> steps) : steps_(std::move(steps)) 
 
 Future Plan::Start(RunState& run) const {
   if (steps_.empty()) return Future();
+  const bool may_wait = WaitHere::Take();
   if (steps_.size() == 1) {
     if (run.failed()) return Future(run.status());
+    const WaitHere offer(may_wait && steps_[0]->CallsOut());
     return steps_[0]->StartIdle(run);
   }
   auto plan_run = std::make_shared<PlanRun>(*this, run);
   Future future = plan_run->future();
-  plan_run->Drain(roots_);
+  plan_run->Drain(roots_, may_wait ? PlanRun::On::kMayWait : PlanRun::On::kWorker);
   return future;
 }
 
@@ -208,6 +231,10 @@ double Plan::cost_ns() const {
   double sum = 0;
   for (const auto& step : steps_) sum += step->cost_ns();
   return sum;
+}
+
+bool Plan::CallsOut() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const auto& step) { return step->CallsOut(); });
 }
 
 std::vector<SliceUse> Plan::Uses() const {

@@ -29,6 +29,7 @@ class Plan {
   // Positions of the steps that wait for step i directly.
   absl::Span<const int> successors(int i) const { return successors_[i]; }
   double cost_ns() const;
+  bool CallsOut() const;  // one of its steps does
   // What all steps use, for a step that contains this plan.
   std::vector<SliceUse> Uses() const;
 

@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/memory/slice.h"
 #include "core/tasks/arena.h"
+#include "core/tasks/waiting_threads.h"
 
 namespace shoal {
 namespace {
@@ -49,7 +50,8 @@ PlanProgram::PlanProgram(ProgramParts parts) : parts_(std::move(parts)) {
   std::memcpy(constants_, parts_.constants.data(), parts_.constants.size());
   const auto& steps = parts_.plan.steps();
   is_small_ = parts_.plan.cost_ns() <= kSmallNs;
-  ends_at_once_ = is_small_ && (steps.empty() || (steps.size() == 1 && !steps[0]->IsAsync()));
+  ends_at_once_ = is_small_ && (steps.empty() || (steps.size() == 1 && !steps[0]->MayEndLater()));
+  calls_out_ = parts_.plan.CallsOut();
 }
 
 PlanProgram::~PlanProgram() { std::free(constants_); }
@@ -112,8 +114,17 @@ Future PlanProgram::Start(RunContext context) const {
       execution->Finish(status);
     });
   };
+  const bool may_wait = WaitHere::Take();
   if (is_small_) {
     run();
+  } else if (may_wait && calls_out_) {
+    const WaitHere offer;
+    run();
+  } else if (calls_out_ && !has_collectives()) {
+    WaitingThreads::Get().Submit([run = std::move(run)] {
+      const WaitHere offer;
+      run();
+    });
   } else {
     Arena::Get().Submit(std::move(run));
   }

@@ -36,6 +36,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   absl::Span<const int> released_parameters() const override { return parts_.released_parameters; }
   bool has_collectives() const override { return parts_.collective_count > 0; }
   bool has_effects() const override { return parts_.has_effects; }
+  bool calls_out() const override { return calls_out_; }
   bool is_small() const override { return is_small_; }
   int64_t temp_bytes() const override { return parts_.temp_bytes; }
   int64_t code_bytes() const override { return parts_.code_bytes; }
@@ -52,6 +53,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   const ProgramParts parts_;
   char* constants_ = nullptr;  // aligned to 64 bytes
   bool is_small_ = false;
+  bool calls_out_ = false;
   bool ends_at_once_ = false;  // is small, and one step that never waits
 };
 

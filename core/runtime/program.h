@@ -57,14 +57,18 @@ class Program {
   // True if a run is noticed by more than its results: a host callback that prints. JAX takes it that a
   // device goes through such runs in the order in which they were asked for.
   virtual bool has_effects() const { return false; }
+  // True if a run calls what may wait: host callbacks. Where Start's caller may wait (WaitHere), it all
+  // happens there, and Start returns when it is over.
+  virtual bool calls_out() const { return false; }
   // True if a run is so short (a few microseconds, collectives among them if they are small) that handing it
   // to a worker costs more than running it inline.
   virtual bool is_small() const = 0;
   virtual int64_t temp_bytes() const = 0;
   virtual int64_t code_bytes() const = 0;
 
-  // Starts one partition's run: on the caller's thread if is_small(), else in the arena; never waits. The
-  // inputs must be ready. The future's error is the first failure. After a failure, results hold anything.
+  // Starts one partition's run: on the caller's thread if is_small(), else in the arena or, if it calls out,
+  // on a thread that may wait; never waits itself, unless that is offered. The inputs must be ready. The
+  // future's error is the first failure. After a failure, results hold anything.
   virtual Future Start(RunContext context) const = 0;
 };
 

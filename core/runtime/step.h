@@ -66,6 +66,11 @@ class Step {
   virtual Future StartIdle(RunState& run) const { return Start(run); }
   // True if Start only hands work over: such steps go first.
   virtual bool IsAsync() const { return false; }
+  // True if Start may end before the work has, as IsAsync's does, but by chance.
+  virtual bool MayEndLater() const { return IsAsync(); }
+  // True if it calls, itself or in a plan inside, what may wait: then it is offered to wait where it is
+  // started (WaitHere), if that may be.
+  virtual bool CallsOut() const { return false; }
   // Estimated nanoseconds of the caller's time; a step whose work is not known says a lot.
   virtual double cost_ns() const = 0;
 

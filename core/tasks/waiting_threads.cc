@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-thread_local bool is_waiting_thread = false;
+thread_local bool is_waiting_work = false, may_wait_here = false;
 
 }  // namespace
 
@@ -20,7 +20,6 @@ struct WaitingThreads::Impl {
   size_t free = 0;                          // threads that wait for a task; guarded by mutex
 
   void Work() {
-    is_waiting_thread = true;
     std::unique_lock<std::mutex> lock(mutex);
     while (true) {
       ++free;
@@ -58,6 +57,12 @@ void WaitingThreads::Submit(std::function<void()> task) {
   }
 }
 
-bool WaitingThreads::IsOne() { return is_waiting_thread; }
+WaitingWork::WaitingWork() : before_(std::exchange(is_waiting_work, true)) {}
+WaitingWork::~WaitingWork() { is_waiting_work = before_; }
+bool WaitingWork::IsUnderWay() { return is_waiting_work; }
+
+WaitHere::WaitHere(bool may) : before_(std::exchange(may_wait_here, may)) {}
+WaitHere::~WaitHere() { may_wait_here = before_; }
+bool WaitHere::Take() { return std::exchange(may_wait_here, false); }
 
 }  // namespace shoal

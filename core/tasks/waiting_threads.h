@@ -16,14 +16,40 @@ class WaitingThreads {
   // Runs `task` soon, on a thread that may block as long as it likes. `task` must not throw.
   void Submit(std::function<void()> task);
 
-  // Whether the calling thread is one of them. What it starts must not wait for room behind the program that
-  // waits for it.
-  static bool IsOne();
-
  private:
   WaitingThreads() = default;
   struct Impl;
   Impl& impl() const;
+};
+
+// While one lives, the thread that made it is at work that may wait, on whichever thread that is. What such
+// work starts must not wait for room behind the program that waits for it.
+class WaitingWork {
+ public:
+  WaitingWork();
+  ~WaitingWork();
+  WaitingWork(const WaitingWork&) = delete;
+  WaitingWork& operator=(const WaitingWork&) = delete;
+  static bool IsUnderWay();
+
+ private:
+  const bool before_;
+};
+
+// While one lives, what is called below it may wait on this thread: nobody else needs it. So a program goes
+// on where its callback has ended, and its next callback is called there as well, without a change of
+// threads. Each change costs microseconds on a quiet machine and milliseconds on a busy one.
+class WaitHere {
+ public:
+  explicit WaitHere(bool may = true);
+  ~WaitHere();
+  WaitHere(const WaitHere&) = delete;
+  WaitHere& operator=(const WaitHere&) = delete;
+  // Whether the caller may wait; and those that it calls may not, unless it makes another offer.
+  static bool Take();
+
+ private:
+  const bool before_;
 };
 
 }  // namespace shoal

@@ -30,7 +30,7 @@ std::string InLayout(const std::vector<int64_t>& minor_to_major) {
 
 // A callback's program must not wait for the programs that wait for the callback.
 void AwaitRoom(PjRtDevice* device) {
-  if (!WaitingThreads::IsOne()) device->runs().AwaitAtMost(RunsInFlight::kMost - 1);
+  if (!WaitingWork::IsUnderWay()) device->runs().AwaitAtMost(RunsInFlight::kMost - 1);
 }
 
 }  // namespace
@@ -147,6 +147,7 @@ absl::StatusOr<std::vector<DeviceResults>> PjRtLoadedExecutable::Execute(
   results.reserve(devices_.size());
   const auto order = OrderAmongDevices();
   for (size_t d = 0; d < devices_.size(); ++d) results.push_back(Launch(devices_[d], std::move(runs[d])));
+  if (devices_.size() == 1) SHOAL_RETURN_IF_ERROR(FailedCallback(results[0]));
   return results;
 }
 
@@ -174,7 +175,14 @@ absl::StatusOr<DeviceResults> PjRtLoadedExecutable::ExecuteOn(PjRtDevice* device
     run.EndUses(Future());
     return status;
   }
-  return Launch(device, std::move(run));
+  DeviceResults results = Launch(device, std::move(run));
+  SHOAL_RETURN_IF_ERROR(FailedCallback(results));
+  return results;
+}
+
+absl::Status PjRtLoadedExecutable::FailedCallback(const DeviceResults& results) const {
+  const bool is_over = executable_->compiled.program->calls_out() && results.done.IsReady();
+  return is_over ? results.done.status() : absl::OkStatus();
 }
 
 void PjRtLoadedExecutable::Delete() { deleted_.store(true, std::memory_order_release); }
@@ -334,13 +342,14 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run run) const {
 // each other's collectives.
 std::unique_lock<std::mutex> PjRtLoadedExecutable::OrderAmongDevices() const {
   static std::mutex mutex;
-  return executable_->compiled.program->has_effects() ? std::unique_lock<std::mutex>(mutex)
-                                                      : std::unique_lock<std::mutex>();
+  // One device needs no order among devices, and its callbacks may run programs before Execute returns.
+  const bool has_order = executable_->compiled.program->has_effects() && device_assignment().size() > 1;
+  return has_order ? std::unique_lock<std::mutex>(mutex) : std::unique_lock<std::mutex>();
 }
 
 Future PjRtLoadedExecutable::BeginInOrder(PjRtDevice* device, Run run) const {
   // What a callback runs would wait for the program that waits for the callback.
-  if (!executable_->compiled.program->has_effects() || WaitingThreads::IsOne()) {
+  if (!executable_->compiled.program->has_effects() || WaitingWork::IsUnderWay()) {
     return Begin(device, std::move(run));
   }
   auto end = std::make_shared<Promise>();
@@ -355,6 +364,9 @@ Future PjRtLoadedExecutable::BeginInOrder(PjRtDevice* device, Run run) const {
 Future PjRtLoadedExecutable::Begin(PjRtDevice* device, Run run) const {
   const RunId id = run.context.run;
   if (run.waits.empty()) {
+    // A program of one device calls its callbacks here, as jaxlib's do: nothing is as quick, and an exception
+    // in one is the call's own. Those of several devices may wait for each other.
+    const WaitHere offer(device_assignment().size() <= 1);
     Future done = run.Start();
     if (done.IsReady()) {
       run.TellPeers(done.status(), id);

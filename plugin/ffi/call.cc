@@ -1,8 +1,10 @@
 #include "plugin/ffi/call.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/tasks/waiting_threads.h"
@@ -92,13 +94,34 @@ Future FfiCall::Start(const RunContext& context, absl::Span<const void* const> o
                       absl::Span<void* const> results) const {
   auto frame = std::make_shared<Frame>(*this, &context, operands, results);
   if (!handler_.may_wait) return Run(std::move(frame));
+  if (WaitHere::Take()) return RunWaiting(std::move(frame));
   auto promise = std::make_shared<Promise>();
   Future done = promise->future();
   WaitingThreads::Get().Submit([this, promise, frame = std::move(frame)]() mutable {
     // The frame goes before the promise is set: then nothing of this call is left.
-    Run(std::move(frame)).Then([promise](const absl::Status& status) { promise->Set(status); });
+    const Future end = RunWaiting(std::move(frame));
+    const WaitHere offer;  // to the rest of the program
+    end.Then([promise](const absl::Status& status) { promise->Set(status); });
   });
   return done;
+}
+
+Future FfiCall::RunWaiting(std::shared_ptr<Frame> frame) const {
+  const WaitingWork work;
+  return Run(std::move(frame));
+}
+
+double FfiCall::cost_ns() const {
+  if (handler_.may_wait || !absl::StartsWith(site_.target, "lapack_")) return CustomCall::cost_ns();
+  // A call of LAPACK is half a microsecond, and a flop or two a nanosecond.
+  double sum = 0;
+  for (const Shape& shape : site_.operands) {
+    if (shape.IsToken() || shape.rank() < 2) continue;
+    const double rows = shape.dim(shape.rank() - 2), columns = shape.dim(shape.rank() - 1);
+    const double matrices = rows * columns == 0 ? 0 : shape.ElementCount() / (rows * columns);
+    sum += matrices * (500 + rows * columns * std::min(rows, columns));
+  }
+  return sum;
 }
 
 Future FfiCall::Run(std::shared_ptr<Frame> frame) const {

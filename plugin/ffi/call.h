@@ -24,6 +24,8 @@ class FfiCall : public CustomCall {
 
   Future Start(const RunContext& context, absl::Span<const void* const> operands,
                absl::Span<void* const> results) const override;
+  bool MayWait() const override { return handler_.may_wait; }
+  double cost_ns() const override;
 
  private:
   class Frame;
@@ -32,6 +34,7 @@ class FfiCall : public CustomCall {
       : handler_(handler), site_(site), attributes_(std::move(attributes)) {}
   absl::Status Instantiate();
   Future Run(std::shared_ptr<Frame> frame) const;
+  Future RunWaiting(std::shared_ptr<Frame> frame) const;
   absl::Status Named(const absl::Status& status) const;
 
   const FfiHandler handler_;
