@@ -12,6 +12,7 @@
 #include "plugin/ffi/execution.h"
 #include "plugin/ffi/handlers.h"
 #include "plugin/ffi/types.h"
+#include "plugin/ffi/untyped_call.h"
 
 namespace shoal {
 namespace {
@@ -74,7 +75,8 @@ absl::Status GetUserData(XLA_FFI_ExecutionContext_Get_Args& args) {
 
 absl::StatusOr<FfiState*> StateOf(const XLA_FFI_ExecutionContext* context, XLA_FFI_ExecutionStage stage) {
   const int number = stage;  // a handler's: any number
-  if (number >= 0 && number < kFfiStages && context->states[number] != nullptr) return context->states[number];
+  if (number >= 0 && number < kFfiStages && context->states[number] != nullptr)
+    return context->states[number];
   return absl::FailedPreconditionError(absl::StrCat("there is no state of stage ", number));
 }
 
@@ -185,4 +187,11 @@ const XLA_FFI_Api* FfiApi() {
 
 extern "C" __attribute__((visibility("default"))) const XLA_FFI_Api* XLA_FFI_GetApi() {
   return shoal::FfiApi();
+}
+
+// An untyped function for `target`, which XLA's FFI has no way to register. The error is the caller's, as
+// those of XLA_FFI_Api are.
+extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* ShoalRegisterUntypedFunction(
+    const char* target, void* function) {
+  return shoal::ToFfiError(shoal::RegisterUntypedFunction(target, function));
 }

@@ -125,6 +125,13 @@ def register_handler(api: Api, name: str, handlers, traits: int = 0) -> None:
     api.check(api.handler_register(ctypes.addressof(args)))
 
 
+def _register_function(library, name: str, function) -> None:
+    """`function`: a capsule with a C function of XLA's older, untyped interface (plugin/ffi/untyped_call.h)."""
+    register = ctypes.CDLL(str(library)).ShoalRegisterUntypedFunction
+    register.restype, register.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_void_p]
+    api_of(library).check(register(name.encode(), _pointer(function)))
+
+
 def _register_type(api: Api, name: str, registration) -> None:
     info = registration.get("type_info")
     args = _TypeArgs(
@@ -148,9 +155,11 @@ def register_with_jax(library) -> None:
 
     def register_target(name, handlers, platform, api_version, traits=0):
         jaxlib.register_custom_call_target(name, handlers, platform, api_version, traits)
-        # Untyped functions (version 0) are jaxlib's alone: a program that calls one is refused by its name.
+        name = name.decode() if isinstance(name, bytes) else name
         if api_version == 1:
             register_handler(api, name, handlers)
+        else:
+            _register_function(library, name, handlers)
 
     def register_type(name, registration):
         jaxlib.register_custom_type(name, registration)
@@ -161,7 +170,9 @@ def register_with_jax(library) -> None:
     callback.explain_missing_stream()
     # What jaxlib has registered for itself: nothing is left out but what is Shoal's own, and stages that it hides.
     for name, handlers in jaxlib.custom_call_targets("Host").items():
-        if isinstance(handlers, dict) and name not in callback.TARGETS:
+        if not isinstance(handlers, dict):
+            _register_function(library, name, handlers)
+        elif name not in callback.TARGETS:
             register_handler(api, name, handlers, MAY_WAIT if "python" in name else 0)
     xla_client.register_custom_type_handler("cpu", register_type)
     xla_client.register_custom_call_handler("cpu", register_target)

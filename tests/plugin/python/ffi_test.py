@@ -266,3 +266,50 @@ def test_buffer_callbacks_write_into_memory_and_have_no_stream():
         np.testing.assert_array_equal(jax.jit(buffer_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype)))(x), 2 * x)
         """
     )
+
+
+def test_untyped_functions_of_the_user(tmp_path):
+    (tmp_path / "untyped.cc").write_text(
+        """
+        #include <cstddef>
+        #include <optional>
+        #include <string>
+        struct XlaCustomCallStatus { std::optional<std::string> message; };  // what XLA's own source has
+        extern "C" void two(void** out, const void** in) {
+          const float* x = (const float*)in[0];
+          for (int i = 0; i < 3; ++i) ((float*)out[0])[i] = 2 * x[i], ((int*)out[1])[i] = (int)x[i] + ((const int*)in[1])[0];
+        }
+        extern "C" void failing(float* out, const void** in, XlaCustomCallStatus* status) {
+          out[0] = ((const float*)in[0])[0];
+          if (out[0] < 0) status->message = "it is below zero";
+        }
+        extern "C" void opaque(float* out, const void**, const char* text, size_t size, XlaCustomCallStatus*) {
+          out[0] = size;
+          out[1] = text[0];
+        }
+        """
+    )
+    run(
+        f"""
+        import ctypes, subprocess
+        library = "{tmp_path}/untyped.so"
+        subprocess.run(["clang++-19", "-std=c++17", "-shared", "-fPIC", "-o", library, "{tmp_path}/untyped.cc"], check=True)
+        functions = ctypes.CDLL(library)
+        for name in ("two", "failing", "opaque"):
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(functions, name)), platform="cpu", api_version=0)
+        f32 = lambda *dims: jax.ShapeDtypeStruct(dims, np.float32)
+        x = np.array([1, 2, 5], np.float32)
+        two = jax.ffi.ffi_call("two", (f32(3), jax.ShapeDtypeStruct((3,), np.int32)), custom_call_api_version=1)
+        y, n = jax.jit(two)(x, np.array([7], np.int32))
+        assert y.tolist() == [2, 4, 10] and n.tolist() == [8, 9, 12]
+        failing = jax.jit(jax.ffi.ffi_call("failing", f32(1), custom_call_api_version=2))
+        assert failing(x[:1]).tolist() == [1]
+        try:
+            failing(-x[:1]).block_until_ready()
+            raise SystemExit("no error")
+        except jax.errors.JaxRuntimeError as e:
+            assert "'failing'" in str(e) and "it is below zero" in str(e), e
+        opaque = jax.ffi.ffi_call("opaque", f32(2), custom_call_api_version=3, legacy_backend_config="hello")
+        assert jax.jit(opaque)(x).tolist() == [5, ord("h")]
+        """
+    )
