@@ -269,6 +269,12 @@ void Assigner::JoinDonors() {
 void Assigner::ReleaseOtherDonors(const std::vector<bool>& used, absl::Span<const ValueId> parameters) {
   const auto& results = live_.results();
   std::vector<bool> paired(results.size(), false);
+  // An argument of a result's own that the result could not take.
+  for (const auto& [result, parameter] : module_.config().aliases) {
+    if (used[parameter] || value(parameters[parameter]).bytes == 0) continue;
+    paired[result] = true;
+    out_.released_parameters_.push_back(static_cast<int>(parameter));
+  }
   for (int64_t parameter : module_.config().donors) {
     if (used[parameter]) continue;
     for (size_t i = 0; i < results.size(); ++i) {

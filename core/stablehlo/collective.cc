@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
+#include "core/stablehlo/ragged.h"
 
 namespace shoal {
 namespace {
@@ -140,17 +141,15 @@ absl::StatusOr<Groups> Flatten(const OpImporter& c, Groups groups, Strategy stra
   return flat;
 }
 
-// Groups, channel and numbering. `with_channel` is what a channel means where device numbers are not asked
-// for.
-absl::StatusOr<CollectiveAttributes> CollectiveOf(OpImporter& c, Strategy with_channel) {
+// Groups and numbering of a collective with these attributes. `with_channel` is what a channel means where
+// device numbers are not asked for.
+absl::StatusOr<CollectiveAttributes> CollectiveWith(OpImporter& c, int64_t channel, bool global,
+                                                    const MlirAttribute* attribute, Strategy with_channel) {
   CollectiveAttributes attributes;
-  SHOAL_ASSIGN_OR_RETURN(attributes.channel_id, c.IntOr("channel_id", 0));
-  SHOAL_ASSIGN_OR_RETURN(bool global, c.BoolOr("use_global_device_ids", false));
-  Strategy strategy = attributes.channel_id <= 0 ? Strategy::kCrossReplica
-                      : global                   ? Strategy::kFlattened
-                                                 : with_channel;
+  attributes.channel_id = channel;
+  Strategy strategy = channel <= 0 ? Strategy::kCrossReplica : global ? Strategy::kFlattened : with_channel;
   Groups groups;
-  if (const MlirAttribute* attribute = c.Find("replica_groups")) {
+  if (attribute != nullptr) {
     if (attribute->kind == MlirAttributeKind::kRecord) {
       SHOAL_ASSIGN_OR_RETURN(groups, MeshAxesGroups(c, *attribute, c.importer()));
       strategy = Strategy::kFlattened;
@@ -162,6 +161,12 @@ absl::StatusOr<CollectiveAttributes> CollectiveOf(OpImporter& c, Strategy with_c
                          Flatten(c, std::move(groups), strategy, c.module().config()));
   attributes.use_global_device_ids = true;
   return attributes;
+}
+
+absl::StatusOr<CollectiveAttributes> CollectiveOf(OpImporter& c, Strategy with_channel) {
+  SHOAL_ASSIGN_OR_RETURN(int64_t channel, c.IntOr("channel_id", 0));
+  SHOAL_ASSIGN_OR_RETURN(bool global, c.BoolOr("use_global_device_ids", false));
+  return CollectiveWith(c, channel, global, c.Find("replica_groups"), with_channel);
 }
 
 }  // namespace
@@ -203,6 +208,19 @@ absl::Status ImportAllToAll(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(int64_t concat, c.Int("concat_dimension"));
   attributes.dimensions = {split, concat};
   return c.Emit(Opcode::kAllToAll, c.operands(), std::move(attributes));
+}
+
+// A custom call: groups and channel stand in its configuration.
+absl::Status ImportRaggedAllToAll(OpImporter& c) {
+  const MlirAttribute* config = c.Find("mhlo.backend_config");
+  if (config == nullptr) config = c.Find("backend_config");
+  if (config == nullptr || config->kind != MlirAttributeKind::kDictionary) {
+    return c.Error("the configuration with its groups is missing");
+  }
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
+                         CollectiveWith(c, IntegerOf(config->Find("channel_id"), 0), /*global=*/false,
+                                        config->Find("replica_groups"), Strategy::kCrossPartition));
+  return EmitRaggedAllToAll(c, std::move(attributes));
 }
 
 absl::Status ImportCollectiveBroadcast(OpImporter& c) {

@@ -7,6 +7,7 @@
 #include "core/stablehlo/gspmd_manual.h"
 #include "core/stablehlo/import_sharding.h"
 #include "core/stablehlo/importer.h"
+#include "core/stablehlo/ragged.h"
 
 namespace shoal {
 namespace {
@@ -208,6 +209,7 @@ absl::Status ImportCustomCall(OpImporter& c) {
     return ImportGspmdBorder(c, BackendConfig(c));
   // The round trip of sdy through GSPMD marks a result so; the sharding stands on @main's result as well.
   if (target == "xla.sdy.FuncResultSharding") return c.Alias(c.operand(0));
+  if (target == "ragged_all_to_all") return ImportRaggedAllToAll(c);
   if (target == "mhlo.topk") return ImportTopKCall(c);
   if (target == "ApproxTopK") return ImportApproxTopK(c);
   // Memory kinds stand on the results of @main; inside a program all memory is the same.

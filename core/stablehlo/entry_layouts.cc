@@ -7,9 +7,14 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status.h"
+#include "core/stablehlo/importer.h"
 
 namespace shoal {
 namespace {
+
+bool IsRowMajor(const IntVector& minor_to_major) {
+  return std::is_sorted(minor_to_major.rbegin(), minor_to_major.rend());
+}
 
 // "auto", "default" or "{0,1}".
 absl::StatusOr<EntryLayout> Parse(absl::string_view text) {
@@ -40,6 +45,19 @@ absl::StatusOr<EntryLayout> Parse(absl::string_view text) {
   return layout;
 }
 
+// A choice that the program has made inside: its result comes from a call of @LayoutConstraint.
+void HeedConstraint(const MlirValue& result, EntryLayout& layout) {
+  const MlirOperation* owner = result.owner;
+  if (!layout.automatic || owner == nullptr || owner->name != "stablehlo.custom_call") return;
+  const MlirAttribute* target = owner->Find("call_target_name");
+  const MlirAttribute* wanted = owner->Find("result_layouts");
+  if (target == nullptr || target->text != "LayoutConstraint") return;
+  layout = EntryLayout();
+  if (wanted == nullptr || wanted->elements.size() != 1) return;
+  const absl::StatusOr<IntVector> minor_to_major = IntsOf(*wanted->elements[0]);
+  if (minor_to_major.ok() && !IsRowMajor(*minor_to_major)) layout.minor_to_major = *minor_to_major;
+}
+
 absl::StatusOr<std::vector<EntryLayout>> Read(const MlirOperation& main, absl::string_view list) {
   std::vector<EntryLayout> layouts;
   const MlirAttribute* arrays = main.Find(list);
@@ -65,6 +83,10 @@ absl::StatusOr<EntryLayouts> EntryLayoutsOf(const MlirModule& program) {
     if (op->name != "func.func" || name == nullptr || name->text != "main") continue;
     SHOAL_ASSIGN_OR_RETURN(layouts.parameters, Read(*op, "arg_attrs"));
     SHOAL_ASSIGN_OR_RETURN(layouts.results, Read(*op, "res_attrs"));
+    const std::vector<MlirOperation*>& body = op->regions[0]->blocks[0]->operations;
+    for (size_t i = 0; i < layouts.results.size() && i < body.back()->operands.size(); ++i) {
+      HeedConstraint(*body.back()->operands[i], layouts.results[i]);
+    }
   }
   return layouts;
 }

@@ -170,6 +170,8 @@ absl::StatusOr<Sharding> GspmdParser::FromTiles(const TileAssignment& tiles, con
   const auto rank = static_cast<size_t>(leaf.rank());
   for (size_t i = 0; i < tiles.last_tile_kinds.size(); ++i) {
     if (tiles.last_tile_kinds[i] == "manual") manual_axes_ = axes_of(rank + i);
+    if (tiles.last_tile_kinds[i] != "unreduced") continue;
+    for (const std::string& name : axes_of(rank + i)) sharding.unreduced.push_back(WholeAxis(*mesh, name));
   }
   for (size_t i = 0; i < rank; ++i) {
     DimSharding dim;

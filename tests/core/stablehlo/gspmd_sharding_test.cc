@@ -95,6 +95,7 @@ TEST(GspmdShardingTest, ManualAxesAreOnNoDimension) {
   EXPECT_EQ(ShardCount(Parse(text, shape, 8).dims[0]), 2);
   // Tile (i,j,k) is device (4i+2j+k)%2*4 + (4i+2j+k)/2: the manual j has step 1, that of the dimension 2.
   EXPECT_THAT(*GspmdManualAxes(text, shape, 8), testing::ElementsAre("s1"));
+  EXPECT_EQ(Parse("{devices=[2,4]<=[8] last_tile_dims={unreduced}}", shape, 8).unreduced.size(), 2);
   EXPECT_THAT(*GspmdManualAxes("{manual}", shape, 8), testing::IsEmpty());
   EXPECT_THAT(*GspmdManualAxes("{devices=[8]<=[8]}", shape, 8), testing::IsEmpty());
 }

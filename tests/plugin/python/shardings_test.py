@@ -4,7 +4,8 @@ from plugin_test import installed, run  # noqa: F401
 
 MESH = """
     from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
-    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    if len(jax.devices()) == 8:
+        mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
     put = lambda array, *spec: jax.device_put(array, NamedSharding(mesh, P(*spec)))
     r = np.random.default_rng(0)
 """
@@ -164,3 +165,36 @@ def test_layouts_of_arguments_and_results():
     else:
         raise AssertionError("an array of another layout was taken")
     """, SHOAL_NUM_DEVICES="8")
+
+
+def test_ragged_all_to_all():
+    run(MESH + """
+    # Device s sends sizes[s, t] rows to device t of its group, from wherever it has them to wherever t wants them.
+    line = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
+    for groups in (None, [[0, 2], [1, 3]]):
+        width = 4 if groups is None else 2
+        members = [range(4)] * 4 if groups is None else [next(g for g in groups if s in g) for s in range(4)]
+        operand, output = r.standard_normal((4, 7, 3), np.float32), -np.ones((4, 9, 3), np.float32)
+        sizes, starts, lands = (np.zeros((4, width), np.int32) for _ in range(3))
+        want, end = output.copy(), np.zeros(4, int)
+        for s in range(4):
+            at = 0
+            for j, t in enumerate(members[s]):
+                n = (2 * s + t) % 3
+                sizes[s, j], starts[s, j], lands[s, j] = n, at, end[t]
+                want[t, end[t]:end[t] + n] = operand[s, at:at + n]
+                at, end[t] = at + n, end[t] + n + (s == 1)
+        received = np.array([[sizes[s, list(members[s]).index(t)] for s in members[t]] for t in range(4)], np.int32)
+        f = jax.shard_map(lambda *a: jax.lax.ragged_all_to_all(*(v[0] for v in a), axis_name="d", axis_index_groups=groups)[None],
+                          mesh=line, in_specs=P("d"), out_specs=P("d"), check_vma=False)
+        np.testing.assert_array_equal(jax.jit(f)(operand, output, starts, sizes, lands, received), want)
+    """, SHOAL_NUM_DEVICES="4")
+
+
+def test_a_donated_argument_that_is_read_twice_is_gone():
+    run("""
+    for f in (lambda x: x * x, lambda x: x + x.T):
+        x = jax.jit(lambda: jnp.ones((5, 5)))()
+        np.testing.assert_array_equal(jax.jit(f, donate_argnums=0)(x), f(np.ones((5, 5))))
+        assert x.is_deleted()
+    """)
