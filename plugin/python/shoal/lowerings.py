@@ -24,10 +24,12 @@ def register() -> None:
         _replace(primitive, complex_types, _with_signs(0, imaginary))
     _replace(lax.exp_p, complex_types, _then(_exp_on_axis))
     _replace(lax.erf_p, _SMALL_FLOATS, _in_wider(lax.erf_p.bind, jnp.float32))
-    for name in ("erf_inv", "erfc"):
-        _replace(getattr(lax, f"{name}_p"), f32_or_less, special(name, jnp.float64))
+    for name in ("erf_inv", "exp2"):
+        _replace(getattr(lax, f"{name}_p"), f32_or_less, special(name, jnp.float32))
+    _replace(lax.exp2_p, [jnp.float64], special("exp2", jnp.float64))
+    _replace(lax.erfc_p, f32_or_less, special("erfc", jnp.float64))
     _replace(lax.erfc_p, [jnp.float64], special("erfc_of_double", jnp.float64))
-    for name in ("bessel_i0e", "bessel_i1e", "digamma", "exp2", "lgamma"):
+    for name in ("bessel_i0e", "bessel_i1e", "digamma", "lgamma"):
         _replace(getattr(lax, f"{name}_p"), [jnp.float64, *f32_or_less], special(name, jnp.float64))
     # JAX's 1 / (1 + exp(-x)) is 0 where the exponential overflows.
     _replace(lax.logistic_p, [jnp.float64, *f32_or_less], lambda default, ctx, x, **params: [hlo.logistic(x)])

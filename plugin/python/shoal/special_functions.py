@@ -3,7 +3,8 @@
 What jaxlib writes of them in StableHLO, on its way to any plugin, is computed in f32 for f32: near their zeros, and for
 negative numbers, lgamma and digamma then keep no digit. These are right to 2 ulp of f32 everywhere (tests/numbers/ulp.py),
 for about the same number of operations, and those that lowerings.py uses for f64 too have fewer ulp there than jaxlib's.
-Each function takes and returns f64. The tuples of
+Each function takes and returns
+f64, but where it says so. The tuples of
 coefficients are Chebyshev fits, lowest power first, good to 2^-31 at least on the interval above them; those of lgamma
 and digamma to 2^-47, since they cancel near the zeros between negative whole numbers.
 """
@@ -34,11 +35,11 @@ _DIGAMMA_ONE_TWO = (0.951055876031833, -0.4236274212814605, 0.2405424842407742, 
 _DIGAMMA_TAIL = (0.08333333333333277, -0.008333333332272298, 0.003968253589529314, -0.00416661216010324,
     0.007571622869454183, -0.02090360696172205, 0.0776647256777621, -0.3249613335669202, 1.219328137325485,
     -3.2119211971312565, 4.140216803601322)
-# erfc(x) exp(x^2) x by 1 / x in [1/10.3, 1]
-_ERFC_FAR = (0.5641881563445812, 7.029783676772634e-05, -0.28362581580345314, 0.019532298950811895,
-    0.2603964655684229, 0.9313158020912943, -4.7769066934527835, 10.156730314707158, -13.612381964819724,
-    12.501231257785067, -7.906491187897121, 3.2942464600768813, -0.802644633912725, 0.07863266372571326,
-    0.003290154983181842)
+# erfc(x) exp(x^2) / t by (t - 0.58) / 0.42 in [-1, 1], where t = 2 / (2 + x)
+_ERFC = (0.5694087224338755, 0.32718793137529273, 0.10352099464830214, 0.0063079198108090566,
+    -0.006327361839767042, -0.0006719627202846783, 0.0006252971216827459, 2.8503622712590154e-06,
+    -7.152746193763236e-05, 1.4116682485527146e-05, 6.257313363276409e-06, -3.419833246877239e-06,
+    -1.9549801194839763e-07, 3.7761804257564386e-07)
 # by x/4 - 1 in [-1, 1]
 _I0E_NEAR = (0.2070019212239867, -0.11300432688620549, 0.09451562853995128, -0.08904344136075996,
     0.08734341617550444, -0.0849633809161467, 0.07927522590771253, -0.06954119561755709, 0.05677703201147219,
@@ -75,15 +76,15 @@ _I1E_FAR = (0.38939845902587233, -0.009749577193235728, -0.00021923576383430274,
     6.4870195719816896e-09, -1.4171698018664596e-09, -4.047785403711858e-09, 5.146498826087142e-10,
     1.8513716745511988e-09, -1.342266320082222e-10, -5.388285995923524e-10, 1.7502497778701306e-11,
     7.347992441734663e-11)
-# erf_inv(x) / x by w = -log(1 - x^2) in [0, 5]
-_ERF_INV_NEAR = (0.8862269253981395, 0.23201367024532027, 0.01154929943895624, -0.0023349057959268084,
-    -0.00012851973714200828, 4.7313270918541174e-05, 1.3458075842138022e-06, -5.728545731095753e-07,
-    -2.3506233791399174e-07, 8.35065368612225e-08, -1.1297065004962772e-08, 7.591358438682725e-10,
-    -2.1203565137504115e-11)
-# the same by sqrt(w) in [sqrt(5), 4.1]
-_ERF_INV_FAR = (4.844010010363561, -18.401385496720476, 38.422178085759086, -46.78717555764307, 37.68091475517264,
-    -20.99398549322929, 8.311215613407665, -2.364428004072601, 0.48151446110313384, -0.06867505034527993,
-    0.006527942114818094, -0.0003720850665759558, 9.63312762927749e-06)
+# erf_inv(x) / x by w = -log(1 - x^2) in [0, 5], and its value at 0 in two parts; to 2^-26, for f32
+_ERF_INV_ZERO, _ERF_INV_ZERO_LOW = 0.8862269520759583, -2.7874790031745533e-08
+_ERF_INV_NEAR = (0.23201371276215604, 0.011549165116928104, -0.0023352705948701527, -0.00012653947431268868,
+    4.404880432626899e-05, 4.150663236592616e-06, -2.0082713391637707e-06, 2.243043015262031e-07,
+    -8.931925970244222e-09)
+# the same by (sqrt(w) - 3.125) / 0.9 in [-1, 1]
+_ERF_INV_FAR = (2.9583201265287262, 0.9033468175620318, 0.0057099785339024866, -0.003864186171906293,
+    0.0024797058098058834, -0.0014898754371738456, 0.0006991577740405088, -0.00015245089145829224,
+    -7.6262898194246e-05, 4.891612699120466e-05)
 # erfc(x) exp(x^2) / t by (t - 0.4375) / 0.375 in [-1, 1], where t = 2 / (2 + x)
 _ERFC_SCALED = (0.46998907617851965, 0.23218518476677014, 0.07422943767202284, 0.009718466692460069,
     -0.0026586233436429484, -0.001002861687143266, 0.00018521522081452543, 9.644572876303478e-05,
@@ -94,9 +95,6 @@ _ERFC_SCALED = (0.46998907617851965, 0.23218518476677014, 0.07422943767202284, 0
     -2.1992038714355093e-11, -1.2619898464612118e-12, 5.970059137115973e-12, -2.692983409301088e-12,
     -3.0319711531373337e-13, 7.117396976920286e-13, -1.4339566046187223e-13, -6.79071993846197e-14,
     2.4309155472602813e-14)
-# erf(x) / x by x^2 in [0, 1]
-_ERF_NEAR = (1.128379167063168, -0.37612638483859606, 0.11283782747632934, -0.026865445837429117, 0.005221074909260004,
-    -0.0008484711773131887, 0.00011270546129762361, -9.68013934629482e-06)
 
 _FIRST_ZERO, _FIRST_ZERO_LOW = 1.4616321449683622, 9.549995429965697e-17  # of digamma, in two parts
 
@@ -117,12 +115,10 @@ def _is_infinite(x):
 
 
 def erfc(x):
-    a = lax.abs(x)
-    near = 1 - x * _polynomial(x * x, _ERF_NEAR)
-    bounded = lax.clamp(lax.full_like(a, 1.0), a, lax.full_like(a, 30.0))  # exp(-900) is 0 in any float of 32 bits
-    t = 1 / bounded
-    far = lax.exp(-bounded * bounded) * t * _polynomial(t, _ERFC_FAR)
-    return lax.select(a < 1, near, lax.select(x < 0, 2 - far, far))
+    a = lax.clamp(lax.full_like(x, 0.0), lax.abs(x), lax.full_like(x, 30.0))  # exp(-900) is 0 in any float of 32 bits
+    t = 2 / (2 + a)
+    positive = lax.exp(-a * a) * t * _polynomial((t - 0.58) * (1 / 0.42), _ERFC)
+    return lax.select(x < 0, 2 - positive, positive)
 
 
 def erfc_of_double(x):
@@ -139,9 +135,11 @@ def erfc_of_double(x):
 
 
 def erf_inv(x):
+    """In f32, which is enough, and random normal numbers are made of it."""
     w = -lax.log((1 - x) * (1 + x))
-    value = x * lax.select(w < 5, _polynomial(w, _ERF_INV_NEAR), _polynomial(lax.sqrt(w), _ERF_INV_FAR))
-    return lax.select(lax.abs(x) == 1, x * math.inf, value)
+    near = w * _polynomial(w, _ERF_INV_NEAR) + _ERF_INV_ZERO_LOW + _ERF_INV_ZERO
+    far = _polynomial((lax.sqrt(w) - 3.125) * (1 / 0.9), _ERF_INV_FAR)
+    return lax.select(lax.abs(x) == 1, x * math.inf, x * lax.select(w < 5, near, far))
 
 
 def _to_one_two(z):
@@ -174,7 +172,8 @@ def digamma(x):
     positive = lax.select(z < 3, near, far)
     # digamma(-z) = digamma(z) + 1/z + pi cot(pi z)
     turn = z - lax.round(z, lax.RoundingMethod.TO_NEAREST_EVEN)
-    negative = lax.select(turn == 0, lax.full_like(z, math.nan), positive + inverse + math.pi / lax.tan(math.pi * turn))
+    cotangent = math.pi * lax.cos(math.pi * turn) / lax.sin(math.pi * turn)
+    negative = lax.select(turn == 0, lax.full_like(z, math.nan), positive + inverse + cotangent)
     return lax.select(x > 0, positive, lax.select(x == 0, -1 / x, negative))
 
 
@@ -190,14 +189,16 @@ def bessel_i1e(x):
 
 
 def exp2(x):
-    """Also for arguments that are f64 from the beginning."""
-    x = lax.clamp(lax.full_like(x, -1100.0), x, lax.full_like(x, 1100.0))  # NaN stays
+    """Of f32 and f64, in their own type."""
+    single = x.dtype == np.float32
+    integer, bias, mantissa, limit = (np.int32, 127, 23, 200.0) if single else (np.int64, 1023, 52, 1100.0)
+    x = lax.clamp(lax.full_like(x, -limit), x, lax.full_like(x, limit))  # NaN stays
     whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
-    exponent = lax.convert_element_type(whole, np.int64)
-    half = exponent >> 1  # 2^1100 and 2^-1074 are no normal numbers
+    exponent = lax.convert_element_type(whole, integer)
+    half = exponent >> 1  # the biggest and smallest powers are no normal numbers
 
     def power(n):
-        return lax.bitcast_convert_type((n + 1023) << 52, np.float64)
+        return lax.bitcast_convert_type((n + bias) << mantissa, x.dtype)
 
     return lax.exp((x - whole) * math.log(2)) * power(half) * power(exponent - half)
 
