@@ -100,6 +100,9 @@ SIMPLIFY = [
     ("pad_negative", "x = f32[7] parameter(0) z = f32[] parameter(1) ROOT r = f32[4] pad(x, z), padding=-1_-2", "pad", "slice"),
     ("slice_transpose", "x = f32[3,4,5] parameter(0) t = f32[5,3,4] transpose(x), dimensions={2,0,1} "
      "ROOT r = f32[2,2,1] slice(t), slice={[1:4:2], [0:2], [3:4]}", "f32[5,3,4]", "transpose slice"),
+    ("reduce_window_side_by_side", "x = f32[3,2100,2] parameter(0) z = f32[] constant(0) "
+     "ROOT r = f32[3,2,1] reduce-window(x, z), window={size=1x1050x2 stride=1x1050x1}, to_apply=add", "reduce-window", "reduce reshape",
+     ADD),
     ("no_elements", "x = f32[2,0] parameter(0) a = f32[2,0] sine(x) ROOT r = f32[0,2] transpose(a), dimensions={1,0}",
      "sine transpose", "constant"),
     ("concatenate_empty", "x = f32[3] parameter(0) y = f32[0] parameter(1) ROOT r = f32[3] concatenate(y, x), dimensions={0}",

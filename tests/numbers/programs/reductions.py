@@ -46,6 +46,10 @@ def check_long_sums():
     assert abs(total - exact) <= 1e-6 * exact, total
     x = np.random.default_rng(0).standard_normal((40009, 7)).astype(np.float32)
     np.testing.assert_allclose(jax.jit(lambda t: t.sum(0))(x), x.sum(0, dtype=np.float64), rtol=1e-6, atol=1e-5)
+    x = np.random.default_rng(1).random((4, 2_000_000), np.float32)
+    windows = jax.jit(lambda t: jax.lax.reduce_window(t, 0.0, jax.lax.add, (2, 1_000_000), (2, 1_000_000), "VALID"))(x)
+    exact = x.reshape(2, 2, 2, 1_000_000).sum((1, 3), dtype=np.float64)
+    np.testing.assert_allclose(windows, exact, rtol=1e-6)
 
 
 if __name__ == "__main__":
