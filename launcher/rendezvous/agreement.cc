@@ -30,9 +30,11 @@ absl::StatusOr<Place> Agree(const JobOptions& options, const std::optional<Clust
         ": give both the same numbers, or leave jax.distributed out, since Shoal needs only ",
         cluster->environment));
   }
-  if (count > 1 && !cluster_counts && options.store == nullptr) {
+  if (count > 1 && !cluster_counts && options.store == nullptr && options.coordinator.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        caller, ", but gives no key-value store to find the others, and no launcher started this process"));
+        caller,
+        ", but gives no key-value store or coordinator to find the others, and no launcher started "
+        "this process"));
   }
   return Place{ProcessId(process), count, cluster_counts ? cluster : std::nullopt};
 }

@@ -64,7 +64,8 @@ class SharedJob : public Job {
  private:
   absl::Status OpenStore(const Place& place, const JobOptions& options, int generation);
   absl::Status OpenFileStore(const Place& place, const std::string& name);
-  absl::Status OpenTcpStore(const Place& place, const std::string& name, absl::Duration timeout);
+  absl::Status OpenTcpStore(const Place& place, const std::string& coordinator, const std::string& name,
+                            absl::Duration timeout);
   absl::Status Attend(absl::Duration timeout);
   absl::Status AttendThroughServer(absl::Duration timeout);
 
@@ -133,9 +134,10 @@ absl::Status SharedJob::OpenFileStore(const Place& place, const std::string& nam
   return absl::OkStatus();
 }
 
-// Process 0 serves; the others learn its address from SHOAL_COORDINATOR, from Slurm, or else through MPI.
-absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& name, absl::Duration timeout) {
-  const std::string& coordinator = place.cluster->coordinator;
+// Process 0 serves; the others learn its address from the caller, from SHOAL_COORDINATOR, from Slurm, or else
+// through MPI.
+absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& coordinator,
+                                     const std::string& name, absl::Duration timeout) {
   std::vector<std::string> addresses = {coordinator};
   if (place.process == ProcessId(0)) {
     int port = 0;
@@ -161,9 +163,13 @@ absl::Status SharedJob::OpenStore(const Place& place, const JobOptions& options,
     store_ = own_store_.get();
     return absl::OkStatus();
   }
+  if (!place.cluster) {
+    return OpenTcpStore(place, options.coordinator, absl::StrCat(options.coordinator, "-", generation),
+                        options.join_timeout);
+  }
   const std::string name = absl::StrCat(place.cluster->job, "-", generation);
   if (place.cluster->one_host()) return OpenFileStore(place, name);
-  return OpenTcpStore(place, name, options.join_timeout);
+  return OpenTcpStore(place, place.cluster->coordinator, name, options.join_timeout);
 }
 
 // With the caller's store, process 0 starts a server for the watch alone, and tells its address through that

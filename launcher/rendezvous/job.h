@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,9 @@ struct JobOptions {
   std::optional<int> process_count;
   KeyValueStore* store =
       nullptr;  // the caller's (JAX's callbacks); null: the launcher finds one. Outlives the job.
+  // HOST:PORT where process 0 may listen, for a caller that gives neither a store nor has a launcher; may be
+  // empty.
+  std::string coordinator;
   absl::Duration join_timeout = absl::Seconds(120);
 };
 

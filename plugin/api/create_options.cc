@@ -118,15 +118,18 @@ absl::StatusOr<PjRtClientOptions> ParseCreateOptions(const PJRT_Client_Create_Ar
       SHOAL_ASSIGN_OR_RETURN(options.process_id, IntOption(value));
     } else if (name == "num_nodes") {
       SHOAL_ASSIGN_OR_RETURN(options.process_count, IntOption(value));
+    } else if (name == "coordinator" && value.type == PJRT_NamedValue_kString) {
+      options.coordinator = std::string(View(value.string_value, value.value_size));
     } else {
       return absl::InvalidArgumentError(
           absl::StrCat("unknown client option \"", name,
-                       "\"; there are num_devices, zero_copy_host_buffers, node_id and num_nodes"));
+                       "\"; there are num_devices, zero_copy_host_buffers, node_id, num_nodes and "
+                       "coordinator (text)"));
     }
   }
   // jaxlib leaves the callbacks uninitialized where it has none, so they are believed only from a caller that
-  // says it is one of several processes.
-  if (options.process_count.has_value()) options.store = StoreOf(args);
+  // says it is one of several processes, and not where those meet.
+  if (options.process_count.has_value() && options.coordinator.empty()) options.store = StoreOf(args);
   return options;
 }
 

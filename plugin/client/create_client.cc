@@ -35,6 +35,7 @@ absl::StatusOr<JobOptions> JobOptionsOf(const PjRtClientOptions& options) {
   job.process_id = options.process_id;
   job.process_count = options.process_count;
   job.store = options.store.get();
+  job.coordinator = options.coordinator;
   // Who waits less for a collective does not wait longer for the start.
   SHOAL_ASSIGN_OR_RETURN(int64_t timeout, IntFlag("SHOAL_TIMEOUT_S"));
   job.join_timeout = std::min(job.join_timeout, absl::Seconds(timeout));

@@ -12,9 +12,11 @@ loaded unless Shoal is asked for:
 import atexit
 import ctypes
 import functools
+import itertools
 import os
 import pathlib
 import re
+import socket
 
 from shoal.traffic import report as report
 
@@ -24,6 +26,8 @@ LIBRARY = pathlib.Path(__file__).with_name("libshoal_pjrt.so")
 _PLATFORM = "shoal"
 # JAX's own cpu has 0; only orders platforms where JAX_PLATFORMS names none.
 _PRIORITY = 10
+# As long as JAX waits for processes that join.
+_MEET_WITHIN_MS = 300_000
 
 
 def initialize() -> None:
@@ -70,7 +74,7 @@ def _client():
 
     # Where JAX has dropped its backends it wants a new client, with the options of now.
     if _made is None or not any(backend is _made for backend in xla_bridge._backends.values()):
-        _made = xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=_client_options())
+        _made = _make_client()
         atexit.unregister(_keep_client)
         atexit.register(_keep_client)
     if "cpu" not in _platforms_named():
@@ -78,6 +82,42 @@ def _client():
         # setting instead would change a setting of the user's, which is in the key of every jitted function's cache.
         xla_bridge._backends["cpu"] = _made
     return _made
+
+
+_counted = itertools.count()  # of clients made after jax.distributed.initialize(); alike in all processes
+
+
+def _make_client():
+    """JAX's own way to make a client, kept from handing jaxlib the coordination client of `jax.distributed`.
+
+    jaxlib would watch it from a thread for as long as the client lives: at exit, when JAX has stopped the coordinator, it
+    retries and warns for seconds. Shoal watches its processes itself, and only wants the numbers and a place to meet.
+    """
+    from jax._src import distributed, xla_bridge
+
+    options = _client_options()
+    state = distributed.global_state
+    if state.client is None:
+        return xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=options)
+    coordination = state.client
+    options |= {"node_id": state.process_id, "num_nodes": state.num_processes}
+    if state.num_processes > 1:
+        options["coordinator"] = _meeting_place(coordination, state, f"shoal/coordinator/{next(_counted)}")
+    state.client = None
+    try:
+        return xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=options)
+    finally:
+        state.client = coordination
+
+
+def _meeting_place(coordination, state, key: str) -> str:
+    """HOST:PORT of a port that was free on process 0's host, which is the host of JAX's coordinator."""
+    if state.process_id == 0:
+        with socket.create_server(("", 0)) as free:
+            port = free.getsockname()[1]
+        host = state.coordinator_address.rpartition(":")[0]
+        coordination.key_value_set(key, f"{host}:{port}")
+    return coordination.blocking_key_value_get(key, _MEET_WITHIN_MS)
 
 
 def _platforms_named() -> list[str]:

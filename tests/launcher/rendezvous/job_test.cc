@@ -25,8 +25,9 @@ using testing::HasSubstr;
 // How the processes of a test are started and find each other.
 struct Way {
   const char* name;
-  bool coordinator = false;    // SHOAL_COORDINATOR instead of a shared directory
-  bool callers_store = false;  // a store and numbers of the caller, as jax.distributed gives them
+  bool coordinator = false;          // SHOAL_COORDINATOR instead of a shared directory
+  bool callers_store = false;        // a store and numbers of the caller, as jax.distributed gives them
+  bool callers_coordinator = false;  // an address and numbers of the caller
   bool own_hosts =
       false;  // each process a host of its own: a network namespace that has this one's loopback no more
 };
@@ -52,6 +53,10 @@ class JobTest : public testing::TestWithParam<Way> {
         options.process_id = id;
         options.process_count = count;
         options.store = &store;
+      } else if (GetParam().callers_coordinator) {
+        options.process_id = id;
+        options.process_count = count;
+        options.coordinator = absl::StrCat("127.0.0.1:", port_);
       } else {
         setenv("SHOAL_NUM_PROCESSES", absl::StrCat(count).c_str(), 1);
         setenv("SHOAL_PROCESS_ID", absl::StrCat(id).c_str(), 1);
@@ -180,7 +185,8 @@ TEST_P(JobTest, MissingProcessIsNamed) {
 INSTANTIATE_TEST_SUITE_P(All, JobTest,
                          testing::Values(Way{.name = "OneHost"},
                                          Way{.name = "Coordinator", .coordinator = true},
-                                         Way{.name = "CallersStore", .callers_store = true}),
+                                         Way{.name = "CallersStore", .callers_store = true},
+                                         Way{.name = "CallersCoordinator", .callers_coordinator = true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 int OpenFiles() {
