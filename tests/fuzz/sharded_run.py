@@ -13,8 +13,10 @@ import dataclasses
 import os
 import pathlib
 import re
+import select
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -222,29 +224,44 @@ def child(first, count):
         print(f"end {seed} {judge(generate(seed)) or 'ok'}", flush=True)
 
 
+def told(process):
+    """The lines that a process prints; the last is "stuck" if none comes for long, and then it is ended."""
+    rest = b""
+    while True:
+        ready, _, _ = select.select([process.stdout], [], [], SECONDS_A_PROGRAM)
+        if not ready:
+            process.kill()
+            yield "stuck"
+            return
+        more = os.read(process.stdout.fileno(), 1 << 16)
+        *lines, rest = (rest + more).split(b"\n")
+        yield from (line.decode() for line in lines)
+        if not more:
+            return
+
+
 def run(first, count):
-    """(seed, verdict) of all, in processes that may die."""
+    """What is said of each seed, by processes that may die."""
     verdicts, seed, last = {}, first, first + count
     while seed < last:
-        process = subprocess.Popen([sys.executable, __file__, "--child", "--first", str(seed), "--count", str(last - seed)], env=environment(),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
-            out, err = process.communicate(timeout=SECONDS_A_PROGRAM + 20 * (last - seed))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            err = "no end\n" + err
-        begun = seed - 1
-        for line in out.splitlines():
-            word, number, *rest = line.split(" ", 2)
-            if word == "begin":
-                begun = int(number)
-            elif word == "end":
-                verdicts[int(number)] = None if rest[0] == "ok" else rest[0]
+        command = [sys.executable, __file__, "--child", "--first", str(seed), "--count", str(last - seed)]
+        begun, why = seed - 1, ""
+        with tempfile.TemporaryFile() as errors, subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=errors) as process:
+            for line in told(process):
+                word, number, *rest = [*line.split(" ", 2), ""]
+                if word == "begin":
+                    begun = int(number)
+                elif word == "end":
+                    verdicts[int(number)] = None if rest[0] == "ok" else rest[0]
+                elif word == "stuck":
+                    why = f"no end in {SECONDS_A_PROGRAM} s"
+            process.wait()
+            errors.seek(0)
+            why = why or f"died ({process.returncode}): {' '.join(errors.read().decode(errors='replace').split())[-300:]}"
         if begun < seed and process.returncode:
-            raise RuntimeError(err[-2000:])
+            raise RuntimeError(why)
         if begun not in verdicts:
-            verdicts[begun] = f"died ({process.returncode}): {' '.join(err.split())[-300:]}"
+            verdicts[begun] = why
         seed = begun + 1
     return verdicts
 
