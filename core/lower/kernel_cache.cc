@@ -344,6 +344,14 @@ void KernelCache::MakeRoom(int64_t bytes) {
   code_bytes_ = bytes;
 }
 
+int64_t KernelCache::CountMissing(absl::Span<const KernelRequest> requests) const {
+  absl::MutexLock lock(&mutex_);
+  return std::count_if(requests.begin(), requests.end(), [&](const KernelRequest& request) {
+    mutex_.AssertHeld();
+    return !kernels_.contains(request.key);
+  });
+}
+
 int64_t KernelCache::compiled_kernels() const {
   absl::MutexLock lock(&mutex_);
   return compiled_kernels_;

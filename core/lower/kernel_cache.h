@@ -79,6 +79,8 @@ class KernelCache {
   absl::Status InsertControls(std::string object, absl::Span<const std::string> keys,
                               absl::Span<const KernelHandle> kernels);
 
+  // How many of the requests would have to be compiled.
+  int64_t CountMissing(absl::Span<const KernelRequest> requests) const;
   int64_t compiled_kernels() const;  // since the start
 
  private:

@@ -139,10 +139,12 @@ void KernelTable::Collect(const Computation& computation, bool in_loop,
   }
 }
 
-absl::StatusOr<KernelTable> KernelTable::Make(const Module& module, KernelCache& cache) {
+absl::StatusOr<KernelTable> KernelTable::Make(const Module& module, uint64_t program, const CodePeers& peers,
+                                              KernelCache& cache) {
   KernelTable table;
   std::vector<KernelRequest> requests;
   table.Collect(*module.entry(), /*in_loop=*/false, requests);
+  SHOAL_RETURN_IF_ERROR(CompileTogether(requests, program, peers, cache));
   SHOAL_ASSIGN_OR_RETURN(table.kernels_, cache.Kernels(requests));
   return table;
 }

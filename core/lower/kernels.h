@@ -10,6 +10,7 @@
 #include "core/codegen/kernel.h"
 #include "core/hlo/instruction.h"
 #include "core/lower/kernel_cache.h"
+#include "core/lower/share_code.h"
 
 namespace shoal {
 
@@ -23,8 +24,9 @@ bool IsNative(const Computation& computation);
 class KernelTable {
  public:
   // Gets a kernel for every instruction that needs one in every computation that control flow reaches from
-  // the entry.
-  static absl::StatusOr<KernelTable> Make(const Module& module, KernelCache& cache);
+  // the entry. `program` and `peers` are CompileTogether's.
+  static absl::StatusOr<KernelTable> Make(const Module& module, uint64_t program, const CodePeers& peers,
+                                          KernelCache& cache);
 
   // Null if the instruction has no kernel.
   const Kernel* Find(const Instruction* instruction) const;

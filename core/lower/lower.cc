@@ -89,12 +89,12 @@ std::vector<Shape> ParameterShapes(const Computation& entry) {
 }  // namespace
 
 absl::StatusOr<Lowered> Lower(const Module& module, uint64_t fingerprint, KernelCache& cache,
-                              LowerTimes* times) {
+                              LowerTimes* times, const CodePeers& peers) {
   LowerTimes unused;
   LowerTimes& spent = times == nullptr ? unused : *times;
   StopWatch watch;
   const int64_t compiled_before = cache.compiled_kernels();
-  SHOAL_ASSIGN_OR_RETURN(KernelTable kernels, KernelTable::Make(module, cache));
+  SHOAL_ASSIGN_OR_RETURN(KernelTable kernels, KernelTable::Make(module, fingerprint, peers, cache));
   spent.kernel_count = static_cast<int64_t>(kernels.kernels().size());
   spent.new_kernels = cache.compiled_kernels() - compiled_before;
   watch.Lap(spent.kernels);

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/hlo/instruction.h"
 #include "core/lower/kernel_cache.h"
+#include "core/lower/share_code.h"
 #include "core/runtime/plan_program.h"
 
 namespace shoal {
@@ -27,7 +28,8 @@ struct Lowered {
 };
 
 // `fingerprint` tells this program from others in collectives. `module` has been through UnshareControl.
+// `peers` lower the same module.
 absl::StatusOr<Lowered> Lower(const Module& module, uint64_t fingerprint, KernelCache& cache,
-                              LowerTimes* times = nullptr);
+                              LowerTimes* times = nullptr, const CodePeers& peers = {});
 
 }  // namespace shoal

@@ -1,6 +1,8 @@
 #include "plugin/client/client.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -104,6 +106,15 @@ absl::StatusOr<std::vector<DeviceId>> PjRtClient::DefaultDeviceAssignment(int nu
   return assignment;
 }
 
+CodePeers PjRtClient::PeersFor(const CompileOptions& options) const {
+  std::set<ProcessId> processes;
+  for (DeviceId id : options.device_assignment) processes.insert(job_->topology().ProcessOf(id));
+  const auto self = processes.find(process_);
+  if (self == processes.end()) return {};
+  return {job_->store(), static_cast<int>(std::distance(processes.begin(), self)),
+          static_cast<int>(processes.size())};
+}
+
 absl::StatusOr<std::shared_ptr<const PjRtExecutable>> PjRtClient::Compile(
     absl::string_view program, absl::string_view format, CompileOptions options, std::string source_options,
     absl::string_view saved_code) const {
@@ -111,6 +122,7 @@ absl::StatusOr<std::shared_ptr<const PjRtExecutable>> PjRtClient::Compile(
   auto executable = std::make_shared<PjRtExecutable>();
   CompileRequest request{
       .program = program, .format = std::string(format), .options = options, .saved_code = saved_code};
+  request.peers = PeersFor(options);
   SHOAL_ASSIGN_OR_RETURN(executable->compiled, compiler_(request));
   executable->options = std::move(options);
   executable->source = std::string(program);

@@ -105,6 +105,8 @@ class PjRtClient {
   PjRtClient(PjRtCompiler compiler, std::unique_ptr<KeyValueStore> store, std::unique_ptr<Job> job,
              std::unique_ptr<CollectiveWorld> world);
   void MakeDevices(int64_t device_memory_limit);
+  // The processes that have devices of the program.
+  CodePeers PeersFor(const CompileOptions& options) const;
   HostBufferSemantics SemanticsFor(const HostBuffer& host) const;
 
   PjRtCompiler compiler_;

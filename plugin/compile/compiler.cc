@@ -172,7 +172,8 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   dump.Write("schedule", *module);
   LowerTimes times;
   TakeSavedCode(request, compiled.name, *kernels);
-  SHOAL_ASSIGN_OR_RETURN(Lowered lowered, Lower(*module, compiled.fingerprint, *kernels, &times));
+  SHOAL_ASSIGN_OR_RETURN(Lowered lowered,
+                         Lower(*module, compiled.fingerprint, *kernels, &times, request.peers));
 
   compiled.parameters = Arrays(global_parameters, lowered.program->parameter_shapes(), parameter_shardings,
                                module->config().parameter_memory_kinds, layouts.parameters);

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/ids.h"
+#include "core/lower/share_code.h"
 #include "core/runtime/program.h"
 #include "core/types/shape.h"
 
@@ -40,6 +41,8 @@ struct CompileRequest {
   CompileOptions options;
   // What save_code of the same program gave, here or elsewhere. Taken if it fits this build and CPU.
   absl::string_view saved_code;
+  // The processes of the job that compile the same program with this one.
+  CodePeers peers = {};
 };
 
 // One flat parameter or result.
