@@ -100,9 +100,8 @@ def _make_client():
     if state.client is None:
         return xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=options)
     coordination = state.client
-    options |= {"node_id": state.process_id, "num_nodes": state.num_processes}
-    if state.num_processes > 1:
-        options["coordinator"] = _meeting_place(coordination, state, f"shoal/coordinator/{next(_counted)}")
+    place = _meeting_place(coordination, state, f"shoal/coordinator/{next(_counted)}")
+    options |= {"node_id": state.process_id, "num_nodes": state.num_processes, "coordinator": place}
     state.client = None
     try:
         return xla_bridge.make_pjrt_c_api_client(_PLATFORM, options=options)
