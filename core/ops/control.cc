@@ -1,4 +1,4 @@
-// call, conditional, while. Labels of conditional are those of case.
+// call, conditional, while. Labels of conditional are those of case, or of if where a pred chooses.
 #include "core/ops/op_check.h"
 
 namespace shoal {
@@ -31,7 +31,7 @@ absl::StatusOr<Shape> ConditionalShape(const OpView& op) {
   SHOAL_OP_CHECK(op, "C1", op.called[0]->root() != nullptr, "%", op.called[0]->name(), " has no root");
   const Shape& result = op.called[0]->root()->shape();
   for (size_t i = 0; i < op.called.size(); ++i)
-    SHOAL_RETURN_IF_ERROR(CheckSignature(op, "C3", i, {op.shape(i + 1)}, result));
+    SHOAL_RETURN_IF_ERROR(CheckSignature(op, is_pred ? "C2" : "C3", i, {op.shape(i + 1)}, result));
   return result;
 }
 

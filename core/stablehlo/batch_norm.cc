@@ -11,7 +11,10 @@ namespace {
 class BatchNorm {
  public:
   // The first operand is the array, all others are arrays of its shape or vectors of its features.
-  static absl::StatusOr<BatchNorm> Create(OpImporter& c, size_t operands, int results) {
+  // `labels`: of the constraints on those; operand `whole` is an array.
+  static absl::StatusOr<BatchNorm> Create(OpImporter& c, std::vector<absl::string_view> labels, int results,
+                                          size_t whole = 0) {
+    const size_t operands = labels.size() + 1;
     SHOAL_RETURN_IF_ERROR(c.Expect(operands, results));
     SHOAL_ASSIGN_OR_RETURN(int64_t feature, c.Int("feature_index"));
     const MlirAttribute* epsilon = c.Find("epsilon");
@@ -20,12 +23,17 @@ class BatchNorm {
     for (size_t i = 0; i < operands; ++i) SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
     const Shape& shape = c.operand_shape(0);
     if (!IsFloat(shape.element_type())) return c.Error("the operand has no floats");
-    if (feature < 0 || feature >= shape.rank()) return c.Error(absl::StrCat("feature_index is ", feature));
+    if (feature < 0 || feature >= shape.rank())
+      return c.Error("C1", absl::StrCat("feature_index is ", feature));
     for (size_t i = 1; i < operands; ++i) {
       const Shape& other = c.operand_shape(i);
+      if (other.element_type() != shape.element_type())
+        return c.Error("C2",
+                       absl::StrCat("operand ", i, " is ", other.ToString(), " for ", shape.ToString()));
       const bool vector = other.rank() == 1 && other.dim(0) == shape.dim(feature);
-      if (other != shape && !(vector && other.element_type() == shape.element_type())) {
-        return c.Error(absl::StrCat("operand ", i, " is ", other.ToString(), " for ", shape.ToString(),
+      if (i == whole ? other != shape : !vector) {
+        return c.Error(labels[i - 1],
+                       absl::StrCat("operand ", i, " is ", other.ToString(), " for ", shape.ToString(),
                                     " with features in dimension ", feature));
       }
     }
@@ -90,13 +98,13 @@ class BatchNorm {
 
 // operand, scale, offset, mean, variance
 absl::Status ImportBatchNormInference(OpImporter& c) {
-  SHOAL_ASSIGN_OR_RETURN(BatchNorm n, BatchNorm::Create(c, 5, 1));
+  SHOAL_ASSIGN_OR_RETURN(BatchNorm n, BatchNorm::Create(c, {"C3", "C4", "C5", "C6"}, 1));
   return n.Finish({n.Normalise(n.operand(1), n.operand(2), n.operand(3), n.operand(4))});
 }
 
 // operand, scale, offset
 absl::Status ImportBatchNormTraining(OpImporter& c) {
-  SHOAL_ASSIGN_OR_RETURN(BatchNorm n, BatchNorm::Create(c, 3, 3));
+  SHOAL_ASSIGN_OR_RETURN(BatchNorm n, BatchNorm::Create(c, {"C3", "C4"}, 3));
   HloBuilder& b = n.b();
   Instruction* mean = n.Mean(n.operand(0));
   Instruction* centred = b.Subtract(n.operand(0), n.Spread(mean));
@@ -106,7 +114,7 @@ absl::Status ImportBatchNormTraining(OpImporter& c) {
 
 // operand, scale, mean, variance, grad_output
 absl::Status ImportBatchNormGrad(OpImporter& c) {
-  SHOAL_ASSIGN_OR_RETURN(BatchNorm n, BatchNorm::Create(c, 5, 3));
+  SHOAL_ASSIGN_OR_RETURN(BatchNorm n, BatchNorm::Create(c, {"C5", "C4", "C4", "C3"}, 3, 4));
   HloBuilder& b = n.b();
   Instruction *scale = n.operand(1), *grad = n.operand(4);
   Instruction* centred = b.Subtract(n.operand(0), n.Spread(n.operand(2)));

@@ -1,12 +1,21 @@
 // Collectives. StableHLO numbers their members in four ways, by replica, by partition or by both; here they
 // become device numbers (replica * partitions + partition), the same whatever the way was.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
+#include "core/stablehlo/promotion.h"
 #include "core/stablehlo/ragged.h"
 
 namespace shoal {
 namespace {
+
+// Labels of the constraints on an operation's groups in the specification.
+struct GroupLabels {
+  // complete: every member is in a group; none where that is not asked for
+  absl::string_view unique, complete, range, global, matrix;
+};
 
 enum class Strategy { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattened };
 
@@ -18,10 +27,11 @@ int64_t IntegerOf(const MlirAttribute* attribute, int64_t otherwise) {
 }
 
 // The rows of the constant of rank two, without the -1 that fills up short ones.
-absl::StatusOr<Groups> DenseGroups(const OpImporter& c, const MlirAttribute& attribute) {
+absl::StatusOr<Groups> DenseGroups(const OpImporter& c, const MlirAttribute& attribute,
+                                   absl::string_view label) {
   SHOAL_ASSIGN_OR_RETURN(IntVector flat, IntsOf(attribute));
   if (attribute.kind != MlirAttributeKind::kDenseElements || attribute.type->dims.size() != 2) {
-    return c.Error("the replica groups are not a matrix");
+    return c.Error(label, "the replica groups are not a matrix");
   }
   const int64_t width = attribute.type->dims[1];
   Groups groups;
@@ -93,7 +103,7 @@ absl::StatusOr<Groups> MeshAxesGroups(const OpImporter& c, const MlirAttribute& 
 
 // From the members' numbers in `strategy` to device numbers.
 absl::StatusOr<Groups> Flatten(const OpImporter& c, Groups groups, Strategy strategy,
-                               const ModuleConfig& config) {
+                               const GroupLabels& labels, const ModuleConfig& config) {
   const int64_t replicas = config.num_replicas;
   const int64_t partitions = config.num_partitions;
   if (replicas * partitions > kMostMembers) return c.Error("too many devices");
@@ -104,11 +114,15 @@ absl::StatusOr<Groups> Flatten(const OpImporter& c, Groups groups, Strategy stra
   std::vector<bool> seen(static_cast<size_t>(range));
   for (const std::vector<int64_t>& group : groups) {
     for (int64_t id : group) {
-      if (id < 0 || id >= range) return c.Error(absl::StrCat("member ", id, " where there are ", range));
-      if (seen[id]) return c.Error(absl::StrCat("member ", id, " is in two places"));
+      if (id < 0 || id >= range)
+        return c.Error(labels.range, absl::StrCat("member ", id, " where there are ", range));
+      if (seen[id]) return c.Error(labels.unique, absl::StrCat("member ", id, " is in two places"));
       seen[id] = true;
     }
   }
+  const auto missing = std::find(seen.begin(), seen.end(), false);
+  if (!groups.empty() && !labels.complete.empty() && missing != seen.end())
+    return c.Error(labels.complete, absl::StrCat("member ", missing - seen.begin(), " is in no group"));
   if (groups.empty()) {
     groups.emplace_back();
     for (int64_t id = 0; id < range; ++id) groups[0].push_back(id);
@@ -144,9 +158,11 @@ absl::StatusOr<Groups> Flatten(const OpImporter& c, Groups groups, Strategy stra
 // Groups and numbering of a collective with these attributes. `with_channel` is what a channel means where
 // device numbers are not asked for.
 absl::StatusOr<CollectiveAttributes> CollectiveWith(OpImporter& c, int64_t channel, bool global,
-                                                    const MlirAttribute* attribute, Strategy with_channel) {
+                                                    const MlirAttribute* attribute, Strategy with_channel,
+                                                    const GroupLabels& labels) {
   CollectiveAttributes attributes;
   attributes.channel_id = channel;
+  if (global && channel <= 0) return c.Error(labels.global, "use_global_device_ids without a channel");
   Strategy strategy = channel <= 0 ? Strategy::kCrossReplica : global ? Strategy::kFlattened : with_channel;
   Groups groups;
   if (attribute != nullptr) {
@@ -154,19 +170,20 @@ absl::StatusOr<CollectiveAttributes> CollectiveWith(OpImporter& c, int64_t chann
       SHOAL_ASSIGN_OR_RETURN(groups, MeshAxesGroups(c, *attribute, c.importer()));
       strategy = Strategy::kFlattened;
     } else {
-      SHOAL_ASSIGN_OR_RETURN(groups, DenseGroups(c, *attribute));
+      SHOAL_ASSIGN_OR_RETURN(groups, DenseGroups(c, *attribute, labels.matrix));
     }
   }
   SHOAL_ASSIGN_OR_RETURN(attributes.replica_groups,
-                         Flatten(c, std::move(groups), strategy, c.module().config()));
+                         Flatten(c, std::move(groups), strategy, labels, c.module().config()));
   attributes.use_global_device_ids = true;
   return attributes;
 }
 
-absl::StatusOr<CollectiveAttributes> CollectiveOf(OpImporter& c, Strategy with_channel) {
+absl::StatusOr<CollectiveAttributes> CollectiveOf(OpImporter& c, Strategy with_channel,
+                                                  const GroupLabels& labels) {
   SHOAL_ASSIGN_OR_RETURN(int64_t channel, c.IntOr("channel_id", 0));
   SHOAL_ASSIGN_OR_RETURN(bool global, c.BoolOr("use_global_device_ids", false));
-  return CollectiveWith(c, channel, global, c.Find("replica_groups"), with_channel);
+  return CollectiveWith(c, channel, global, c.Find("replica_groups"), with_channel, labels);
 }
 
 }  // namespace
@@ -174,8 +191,8 @@ absl::StatusOr<CollectiveAttributes> CollectiveOf(OpImporter& c, Strategy with_c
 absl::Status ImportAllGather(OpImporter& c) {
   const size_t n = c.operands().size();
   SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n)));
-  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
-                         CollectiveOf(c, Strategy::kCrossReplicaAndPartition));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, CollectiveOf(c, Strategy::kCrossReplicaAndPartition,
+                                                                       {"C2", "C3", "C4", "C5", "I3"}));
   SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("all_gather_dim"));
   attributes.dimensions = {dimension};
   return c.Emit(Opcode::kAllGather, c.operands(), std::move(attributes));
@@ -184,28 +201,39 @@ absl::Status ImportAllGather(OpImporter& c) {
 absl::Status ImportAllReduce(OpImporter& c) {
   const size_t n = c.operands().size();
   SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n), 1));
-  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
-                         CollectiveOf(c, Strategy::kCrossReplicaAndPartition));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, CollectiveOf(c, Strategy::kCrossReplicaAndPartition,
+                                                                       {"C1", "C2", "C3", "C4", "I2"}));
   SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "all_reduce"));
-  return c.Emit(Opcode::kAllReduce, c.operands(), std::move(attributes), {body});
+  std::vector<Instruction*> operands;
+  for (size_t i = 0; i < n; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(operands.emplace_back(), PromotedOperand(c, i, body->root()->shape(), "C5"));
+  }
+  return c.Emit(Opcode::kAllReduce, operands, std::move(attributes), {body});
 }
 
 absl::Status ImportReduceScatter(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(1, 1, 1));
-  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
-                         CollectiveOf(c, Strategy::kCrossReplicaAndPartition));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, CollectiveOf(c, Strategy::kCrossReplicaAndPartition,
+                                                                       {"C3", "C4", "C5", "C6", "I3"}));
   SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("scatter_dimension"));
   attributes.dimensions = {dimension};
   SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "reduce_scatter"));
-  return c.Emit(Opcode::kReduceScatter, c.operands(), std::move(attributes), {body});
+  SHOAL_ASSIGN_OR_RETURN(Instruction * operand, PromotedOperand(c, 0, body->root()->shape(), "C7"));
+  return c.Emit(Opcode::kReduceScatter, {operand}, std::move(attributes), {body});
 }
 
 absl::Status ImportAllToAll(OpImporter& c) {
   const size_t n = c.operands().size();
   SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n)));
-  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, CollectiveOf(c, Strategy::kCrossPartition));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
+                         CollectiveOf(c, Strategy::kCrossPartition, {"C5", "C6", "C7", "H1", "I5"}));
   SHOAL_ASSIGN_OR_RETURN(int64_t split, c.Int("split_dimension"));
   SHOAL_ASSIGN_OR_RETURN(int64_t concat, c.Int("concat_dimension"));
+  SHOAL_ASSIGN_OR_RETURN(int64_t count, c.Int("split_count"));
+  if (count < 1) return c.Error("C4", absl::StrCat("split_count is ", count));
+  const size_t group = attributes.replica_groups[0].size();
+  if (static_cast<size_t>(count) != group)
+    return c.Error("C8", absl::StrCat("split_count ", count, " for groups of ", group));
   attributes.dimensions = {split, concat};
   return c.Emit(Opcode::kAllToAll, c.operands(), std::move(attributes));
 }
@@ -219,7 +247,8 @@ absl::Status ImportRaggedAllToAll(OpImporter& c) {
   }
   SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
                          CollectiveWith(c, IntegerOf(config->Find("channel_id"), 0), /*global=*/false,
-                                        config->Find("replica_groups"), Strategy::kCrossPartition));
+                                        config->Find("replica_groups"), Strategy::kCrossPartition,
+                                        {"H1", "", "H1", "H1", "H1"}));
   return EmitRaggedAllToAll(c, std::move(attributes));
 }
 
@@ -228,13 +257,20 @@ absl::Status ImportCollectiveBroadcast(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n)));
   SHOAL_ASSIGN_OR_RETURN(bool dynamic_root, c.BoolOr("has_dynamic_root", false));
   if (dynamic_root) return c.NotSupported("a root that is computed");
-  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, CollectiveOf(c, Strategy::kCrossPartition));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
+                         CollectiveOf(c, Strategy::kCrossPartition, {"C1", "", "C2", "H1", "I2"}));
   return c.Emit(Opcode::kCollectiveBroadcast, c.operands(), std::move(attributes));
 }
 
 // Pairs are of partitions within each replica if there is a channel, otherwise of replicas.
 absl::Status ImportCollectivePermute(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  const MlirAttribute* pairs = c.Find("source_target_pairs");
+  if (pairs != nullptr && pairs->kind == MlirAttributeKind::kDenseElements && pairs->type != nullptr) {
+    const DimVector& dims = pairs->type->dims;
+    if (dims.size() != 2) return c.Error("I2", "source_target_pairs is not a matrix");
+    if (dims[1] != 2) return c.Error("C1", absl::StrCat("source_target_pairs are of ", dims[1]));
+  }
   CollectiveAttributes attributes;
   SHOAL_ASSIGN_OR_RETURN(attributes.channel_id, c.IntOr("channel_id", 0));
   SHOAL_ASSIGN_OR_RETURN(IntVector flat, c.Ints("source_target_pairs"));
@@ -249,7 +285,8 @@ absl::Status ImportCollectivePermute(OpImporter& c) {
       int64_t pair[2];
       for (int j = 0; j < 2; ++j) {
         const int64_t id = flat[i + j];
-        if (id < 0 || id >= range) return c.Error(absl::StrCat("member ", id, " where there are ", range));
+        if (id < 0 || id >= range)
+          return c.Error("C4", absl::StrCat("member ", id, " where there are ", range));
         pair[j] = by_partition ? copy * partitions + id : id * partitions + copy;
       }
       attributes.source_target_pairs.push_back({pair[0], pair[1]});

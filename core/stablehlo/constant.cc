@@ -67,6 +67,7 @@ absl::Status ImportIota(OpImporter& c) {
 // The operand is the shape of the result, which the type gives too once it is known.
 absl::Status ImportDynamicIota(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  SHOAL_RETURN_IF_ERROR(CheckSizesOperand(c, 0, "C2"));
   SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("iota_dimension"));
   return c.Emit(Opcode::kIota, {}, DimensionsAttributes{{dimension}});
 }
@@ -77,7 +78,7 @@ absl::Status ImportGetDimensionSize(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("dimension"));
   SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
   if (dimension < 0 || dimension >= c.operand_shape(0).rank())
-    return c.Error(absl::StrCat("dimension ", dimension));
+    return c.Error("C1", absl::StrCat("dimension ", dimension));
   const auto size = static_cast<int32_t>(c.operand_shape(0).dim(dimension));
   return c.Alias(c.computation().AddConstant(Literal::Scalar(ElementType::kS32, size)));
 }

@@ -1,7 +1,9 @@
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
@@ -43,10 +45,10 @@ absl::StatusOr<const MlirBlock*> BlockOf(const OpImporter& c, size_t region) {
 // A computation whose one parameter is the tuple `state`: the block's arguments, then the captures.
 absl::StatusOr<Computation*> RegionOverTuple(OpImporter& c, size_t region, absl::string_view wish,
                                              const Shape& state, absl::Span<const MlirValue* const> captures,
-                                             bool returns_state) {
+                                             bool returns_state, absl::string_view label) {
   SHOAL_ASSIGN_OR_RETURN(const MlirBlock* block, BlockOf(c, region));
   if (block->arguments.size() + captures.size() != state.elements().size()) {
-    return c.Error(absl::StrCat("region ", region, " has ", block->arguments.size(), " arguments"));
+    return c.Error(label, absl::StrCat("region ", region, " has ", block->arguments.size(), " arguments"));
   }
   Computation* computation = c.module().AddComputation(wish);
   RegionImporter importer(&c.importer(), computation);
@@ -56,6 +58,13 @@ absl::StatusOr<Computation*> RegionOverTuple(OpImporter& c, size_t region, absl:
     Instruction* element = computation->AddGetTupleElement(parameter, static_cast<int64_t>(i));
     const bool is_capture = i >= block->arguments.size();
     if (is_capture) captured.push_back(element);
+    if (!is_capture) {
+      SHOAL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(*block->arguments[i]->type));
+      if (shape != element->shape()) {
+        return c.Error(label, absl::StrCat("argument ", i, " of region ", region, " is ", shape.ToString(),
+                                           " where the state is ", element->shape().ToString()));
+      }
+    }
     importer.Bind(is_capture ? captures[i - block->arguments.size()] : block->arguments[i], element);
   }
   SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results, importer.Import(*block));
@@ -64,9 +73,10 @@ absl::StatusOr<Computation*> RegionOverTuple(OpImporter& c, size_t region, absl:
   return computation;
 }
 
-absl::Status ImportBranches(OpImporter& c, absl::string_view wish) {
+// `label`: of the constraint that the branches take nothing.
+absl::Status ImportBranches(OpImporter& c, absl::string_view wish, absl::string_view label) {
   if (c.operands().size() != 1) return c.Error("one operand is expected");
-  if (c.op().regions.empty()) return c.Error("there are no branches");
+  if (c.op().regions.empty()) return c.Error("C1", "there are no branches");
   std::vector<Instruction*> operands = {c.operand(0)};
   std::vector<Computation*> branches;
   for (size_t i = 0; i < c.op().regions.size(); ++i) {
@@ -78,19 +88,20 @@ absl::Status ImportBranches(OpImporter& c, absl::string_view wish) {
       SHOAL_ASSIGN_OR_RETURN(values.emplace_back(), c.region().Lookup(capture, c.op()));
     }
     operands.push_back(c.computation().AddTuple(values));
-    SHOAL_ASSIGN_OR_RETURN(branches.emplace_back(), RegionOverTuple(c, i, wish, operands.back()->shape(),
-                                                                    captures, /*returns_state=*/false));
+    SHOAL_ASSIGN_OR_RETURN(
+        branches.emplace_back(),
+        RegionOverTuple(c, i, wish, operands.back()->shape(), captures, /*returns_state=*/false, label));
   }
   return c.Emit(Opcode::kConditional, operands, {}, branches);
 }
 
 }  // namespace
 
-absl::Status ImportCase(OpImporter& c) { return ImportBranches(c, "branch"); }
+absl::Status ImportCase(OpImporter& c) { return ImportBranches(c, "branch", "C2"); }
 
 absl::Status ImportIf(OpImporter& c) {
   if (c.op().regions.size() != 2) return c.Error("two branches are expected");
-  return ImportBranches(c, "branch");
+  return ImportBranches(c, "branch", "C1");
 }
 
 // The state is the operands, then what the regions capture; the latter goes round unchanged.
@@ -107,16 +118,17 @@ absl::Status ImportWhile(OpImporter& c) {
   }
   Instruction* state = c.computation().AddTuple(initial);
   SHOAL_ASSIGN_OR_RETURN(Computation * condition,
-                         RegionOverTuple(c, 0, "while_condition", state->shape(), captures, false));
+                         RegionOverTuple(c, 0, "while_condition", state->shape(), captures, false, "C1"));
   SHOAL_ASSIGN_OR_RETURN(Computation * body,
-                         RegionOverTuple(c, 1, "while_body", state->shape(), captures, true));
+                         RegionOverTuple(c, 1, "while_body", state->shape(), captures, true, "C2"));
   if (body->root()->shape() != state->shape()) {
-    return c.Error(absl::StrCat("the body returns ", body->root()->shape().ToString(), " where the state is ",
-                                state->shape().ToString()));
+    return c.Error("C2", absl::StrCat("the body returns ", body->root()->shape().ToString(),
+                                      " where the state is ", state->shape().ToString()));
   }
   for (size_t i = 0; i < n; ++i) {
     SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape(i));
-    if (shape != c.operand_shape(i)) return c.Error(absl::StrCat("result ", i, " is ", shape.ToString()));
+    if (shape != c.operand_shape(i))
+      return c.Error("C3", absl::StrCat("result ", i, " is ", shape.ToString()));
   }
   return c.Finish(c.Add(Opcode::kWhile, state->shape(), {state}, {}, {condition, body}), /*is_tuple=*/true);
 }
@@ -132,6 +144,21 @@ absl::Status ImportCall(OpImporter& c) {
 }
 
 namespace {
+
+// is_namespaced_op_name: a word, then one or more with dots before them. Only the first is like an
+// identifier.
+bool IsNamespacedName(absl::string_view name) {
+  const std::vector<absl::string_view> words = absl::StrSplit(name, '.');
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].empty() || (i == 0 && absl::ascii_isdigit(static_cast<unsigned char>(words[i][0]))))
+      return false;
+    for (char letter : words[i]) {
+      const bool plain = absl::ascii_isalnum(static_cast<unsigned char>(letter)) || letter == '_';
+      if (!plain && (letter != '$' || i == 0)) return false;
+    }
+  }
+  return words.size() > 1;
+}
 
 // Whether HLO has the CHLO operation that a composite stands for, on these types. What it would need for
 // complex numbers is written out in the decomposition.
@@ -159,12 +186,24 @@ absl::StatusOr<bool> ImportNative(OpImporter& c, absl::string_view name) {
 
 absl::Status ImportComposite(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(absl::string_view name, c.Text("name"));
+  if (!IsNamespacedName(name))
+    return c.Error("C1", absl::StrCat("'", name, "' is not a name with its namespace"));
   SHOAL_ASSIGN_OR_RETURN(bool done, ImportNative(c, name));
   if (done) return absl::OkStatus();
   SHOAL_ASSIGN_OR_RETURN(absl::string_view decomposition, c.Text("decomposition"));
   SHOAL_ASSIGN_OR_RETURN(Computation * callee, c.importer().Function(decomposition));
   if (callee->parameters().size() != c.operands().size())
-    return c.Error("its decomposition takes other arguments");
+    return c.Error("C3", "its decomposition takes other arguments");
+  for (size_t i = 0; i < c.operands().size(); ++i) {
+    const Shape& taken = callee->parameter(static_cast<int64_t>(i))->shape();
+    if (taken != c.operand_shape(i))
+      return c.Error("C3", absl::StrCat("its decomposition takes ", taken.ToString(), " as argument ", i,
+                                        ", not ", c.operand_shape(i).ToString()));
+  }
+  SHOAL_ASSIGN_OR_RETURN(Shape results, c.ResultsShape());
+  if (callee->root()->shape() != results)
+    return c.Error("C4", absl::StrCat("its decomposition gives ", callee->root()->shape().ToString(),
+                                      ", not ", results.ToString()));
   return c.Emit(Opcode::kCall, c.operands(), {}, {callee});
 }
 

@@ -19,20 +19,26 @@ absl::Status EmitConvolution(OpImporter& c, const IntVector* padding) {
   SHOAL_ASSIGN_OR_RETURN(a.output_spatial, c.Ints("output_spatial_dimensions"));
   SHOAL_ASSIGN_OR_RETURN(a.feature_group_count, c.IntOr("feature_group_count", 1));
   SHOAL_ASSIGN_OR_RETURN(a.batch_group_count, c.IntOr("batch_group_count", 1));
+  if (const MlirAttribute* list = c.Find("precision_config"); list != nullptr && list->elements.size() > 2)
+    return c.Error("C24", absl::StrCat(list->elements.size(), " precisions for two operands"));
   SHOAL_ASSIGN_OR_RETURN(a.precision, PrecisionOf(c));
   IntVector sizes;
   for (int64_t dim : a.kernel_spatial) {
-    if (dim < 0 || dim >= c.operand_shape(1).rank()) return c.Error(absl::StrCat("kernel dimension ", dim));
+    if (dim < 0 || dim >= c.operand_shape(1).rank())
+      return c.Error("C18", absl::StrCat("kernel dimension ", dim));
     sizes.push_back(c.operand_shape(1).dim(dim));
   }
   WindowNames names;
-  names.base_dilations = "lhs_dilation";
-  names.window_dilations = "rhs_dilation";
-  names.reversal = "window_reversal";
+  names.strides = {"window_strides", "C2"};
+  names.padding = {padding == nullptr ? "padding" : "", "C4"};
+  names.base_dilations = {"lhs_dilation", "C5"};
+  names.window_dilations = {"rhs_dilation", "C7"};
+  names.reversal = {"window_reversal", "C9"};
   SHOAL_ASSIGN_OR_RETURN(a.window, WindowOf(c, sizes, names));
   if (padding != nullptr) {
     if (padding->size() != 2 * sizes.size())
-      return c.Error(absl::StrCat(padding->size(), " numbers of padding"));
+      return c.Error("C4",
+                     absl::StrCat(padding->size(), " numbers of padding for ", sizes.size(), " dimensions"));
     for (size_t i = 0; i < sizes.size(); ++i) {
       a.window[i].padding_low = (*padding)[2 * i];
       a.window[i].padding_high = (*padding)[2 * i + 1];

@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 
@@ -23,24 +24,49 @@ absl::StatusOr<Precision> PrecisionOf(const OpImporter& c) {
 
 namespace {
 
-// A real product of complex numbers, as JAX's preferred_element_type may ask for, is the real part of the
-// complex one.
+// A result that holds less than the factors, as JAX's preferred_element_type may ask for, is converted from
+// the product in their own type; a real one of complex numbers is its real part.
 absl::Status EmitDot(OpImporter& c, DotAttributes attributes) {
   SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(1));
   SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
   const ElementType type = c.operand_shape(0).element_type();
-  if (!IsComplex(type) || !shape.IsArray() || IsComplex(shape.element_type()))
+  const bool narrower = shape.IsArray() && BitWidth(shape.element_type()) < BitWidth(type);
+  if (!narrower || c.operand_shape(1).element_type() != type)
     return c.Emit(Opcode::kDot, c.operands(), std::move(attributes));
   Instruction* product =
       c.Add(Opcode::kDot, shape.WithElementType(type), c.operands(), std::move(attributes));
-  Instruction* real = c.Add(Opcode::kReal, shape.WithElementType(RealPart(type)), {product});
-  return c.Emit(Opcode::kConvert, {real});
+  if (IsComplex(type) && !IsComplex(shape.element_type()))
+    product = c.Add(Opcode::kReal, shape.WithElementType(RealPart(type)), {product});
+  return c.Emit(Opcode::kConvert, {product});
+}
+
+// C11 and C21 to C24.
+absl::Status CheckPrecision(const OpImporter& c) {
+  const MlirAttribute* precision = c.Find("precision_config");
+  if (precision != nullptr && precision->elements.size() > 2)
+    return c.Error("C11", absl::StrCat(precision->elements.size(), " precisions for two operands"));
+  const MlirAttribute* algorithm =
+      c.Find("algorithm");  // a record in text, attributes of the operation in bytecode
+  constexpr struct {
+    absl::string_view name, label;
+  } kCounts[] = {
+      {"lhs_component_count", "C22"}, {"rhs_component_count", "C23"}, {"num_primitive_operations", "C24"}};
+  for (const auto& [name, label] : kCounts) {
+    const MlirAttribute* count = algorithm != nullptr ? algorithm->Find(name) : c.Find(name);
+    if (count == nullptr || count->kind != MlirAttributeKind::kInteger) continue;
+    if (count->integer < 1) return c.Error(label, absl::StrCat(name, " is ", count->integer));
+    SHOAL_ASSIGN_OR_RETURN(Precision highest, PrecisionOf(c));
+    if (highest != Precision::kDefault) return c.Error("C21", "a precision beside an algorithm");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::Status ImportDotGeneral(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(2));
+  SHOAL_RETURN_IF_ERROR(CheckPrecision(c));
   DotAttributes attributes;
   SHOAL_ASSIGN_OR_RETURN(attributes.lhs_batch_dims, c.IntsOr("lhs_batching_dimensions", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(attributes.rhs_batch_dims, c.IntsOr("rhs_batching_dimensions", 0, 0));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 
@@ -41,6 +42,15 @@ absl::StatusOr<IntVector> ConstantOperand(const OpImporter& c, size_t i) {
 }
 
 }  // namespace
+
+absl::Status CheckSizesOperand(const OpImporter& c, size_t i, absl::string_view label) {
+  const absl::StatusOr<IntVector> sizes = ConstantOperand(c, i);
+  if (absl::IsUnimplemented(sizes.status())) return absl::OkStatus();  // computed: the type is what is known
+  SHOAL_RETURN_IF_ERROR(sizes.status());
+  SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
+  if (shape.IsArray() && shape.dims() == absl::MakeConstSpan(*sizes)) return absl::OkStatus();
+  return c.Error(label, absl::StrCat("the sizes [", absl::StrJoin(*sizes, ","), "] for ", shape.ToString()));
+}
 
 // operand, padding value, low, high, interior
 absl::Status ImportDynamicPad(OpImporter& c) {

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
@@ -44,7 +45,24 @@ absl::Status ImportMap(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
   SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "map"));
   if (body->parameters().size() != c.operands().size())
-    return c.Error("operands and region arguments differ in number");
+    return c.Error("C4", "operands and region arguments differ in number");
+  SHOAL_ASSIGN_OR_RETURN(IntVector dimensions, c.Ints("dimensions"));
+  if (c.operands().empty()) return c.Error("C2", "there are no operands");
+  for (size_t i = 0; i < c.operands().size(); ++i) {
+    SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
+    if (c.operand_shape(i).dims() != shape.dims())
+      return c.Error("C1", absl::StrCat("operand ", i, " is ", c.operand_shape(i).ToString()));
+    if (body->parameter(static_cast<int64_t>(i))->shape() != Shape::Scalar(c.operand_shape(i).element_type()))
+      return c.Error("C4", absl::StrCat("the region's argument ", i, " is no scalar of its operand's type"));
+  }
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    if (dimensions[d] != static_cast<int64_t>(d) || static_cast<int64_t>(dimensions.size()) != shape.rank())
+      return c.Error("C3",
+                     absl::StrCat("dimensions [", absl::StrJoin(dimensions, ","), "] of ", shape.ToString()));
+  }
+  if (body->root()->shape() != Shape::Scalar(shape.element_type()))
+    return c.Error(
+        "C4", absl::StrCat("the region gives ", body->root()->shape().ToString(), " for ", shape.ToString()));
   absl::flat_hash_map<const Instruction*, Instruction*> whole;
   for (Instruction* scalar : body->instructions()) {
     std::vector<Instruction*> operands;

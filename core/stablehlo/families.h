@@ -36,6 +36,9 @@ absl::Status ImportBatchNormGrad(OpImporter& c);
 absl::Status ImportBatchNormInference(OpImporter& c);
 absl::Status ImportBatchNormTraining(OpImporter& c);
 // dynamic.cc
+// InvalidArgument if operand `i`, the sizes of the result, is a constant that says another shape than the
+// type does.
+absl::Status CheckSizesOperand(const OpImporter& c, size_t i, absl::string_view label);
 absl::Status ImportDynamicConv(OpImporter& c);
 absl::Status ImportDynamicGather(OpImporter& c);
 absl::Status ImportDynamicPad(OpImporter& c);

@@ -1,5 +1,7 @@
+#include "absl/strings/str_cat.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
+#include "core/stablehlo/promotion.h"
 
 namespace shoal {
 
@@ -25,7 +27,7 @@ absl::Status ImportGather(OpImporter& c) {
 absl::Status ImportScatter(OpImporter& c) {
   const size_t n = c.operands().size() / 2;
   SHOAL_RETURN_IF_ERROR(c.Expect(2 * n + 1, static_cast<int>(n), 1));
-  if (n == 0) return c.Error("there are no inputs");
+  if (n == 0) return c.Error("C5", "there are no inputs");
   ScatterAttributes a;
   SHOAL_ASSIGN_OR_RETURN(a.update_window_dims, c.IntsOr("update_window_dims", 0, 0));
   SHOAL_ASSIGN_OR_RETURN(a.inserted_window_dims, c.IntsOr("inserted_window_dims", 0, 0));
@@ -36,7 +38,15 @@ absl::Status ImportScatter(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(a.indices_are_sorted, c.BoolOr("indices_are_sorted", false));
   SHOAL_ASSIGN_OR_RETURN(a.unique_indices, c.BoolOr("unique_indices", false));
   SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "scatter"));
-  return c.Emit(Opcode::kScatter, c.operands(), std::move(a), {body});
+  const std::vector<Shape> values = body->root()->shape().Leaves();
+  if (values.size() != n)
+    return c.Error("C23", absl::StrCat("the region gives ", values.size(), " values for ", n, " inputs"));
+  std::vector<Instruction*> operands(c.operands().begin(), c.operands().end());
+  for (size_t i = 0; i < n; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(operands[i], PromotedOperand(c, i, values[i], "C23"));
+    SHOAL_ASSIGN_OR_RETURN(operands[n + 1 + i], PromotedOperand(c, n + 1 + i, values[i], "C23"));
+  }
+  return c.Emit(Opcode::kScatter, operands, std::move(a), {body});
 }
 
 }  // namespace shoal

@@ -340,6 +340,10 @@ absl::StatusOr<std::vector<Instruction*>> RegionImporter::Import(const MlirBlock
 
 absl::Status OpImporter::Error(absl::string_view what) const { return At(op_, what); }
 
+absl::Status OpImporter::Error(absl::string_view label, absl::string_view what) const {
+  return At(op_, absl::StrCat(label, ": ", what));
+}
+
 absl::Status OpImporter::NotSupported(absl::string_view what) const {
   return absl::UnimplementedError(absl::StrCat(op_.name, " at byte ", op_.offset, ": ", what));
 }

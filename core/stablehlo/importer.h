@@ -153,6 +153,8 @@ class OpImporter {
 
   // "stablehlo.add at byte 77: <what>"
   absl::Status Error(absl::string_view what) const;
+  // "stablehlo.add at byte 77: C1: <what>", the label being the constraint's in the specification
+  absl::Status Error(absl::string_view label, absl::string_view what) const;
   absl::Status NotSupported(absl::string_view what) const;
 
  private:

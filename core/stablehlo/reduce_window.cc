@@ -1,18 +1,43 @@
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
+#include "core/stablehlo/promotion.h"
 #include "core/stablehlo/window.h"
 
 namespace shoal {
 namespace {
 
-absl::StatusOr<IntVector> ListOf(const OpImporter& c, absl::string_view name, size_t count,
+absl::StatusOr<IntVector> ListOf(const OpImporter& c, const WindowList& list, size_t count,
                                  int64_t otherwise) {
-  if (name.empty()) return IntVector(count, otherwise);
-  SHOAL_ASSIGN_OR_RETURN(IntVector list, c.IntsOr(name, count, otherwise));
-  if (list.size() != count)
-    return c.Error(absl::StrCat(name, " has ", list.size(), " entries instead of ", count));
-  return list;
+  if (list.name.empty()) return IntVector(count, otherwise);
+  SHOAL_ASSIGN_OR_RETURN(IntVector values, c.IntsOr(list.name, count, otherwise));
+  if (values.size() != count) {
+    return c.Error(list.label,
+                   absl::StrCat(list.name, " has ", values.size(), " entries instead of ", count));
+  }
+  return values;
+}
+
+// Pairs: a constant of shape [count, 2].
+absl::StatusOr<IntVector> PaddingOf(const OpImporter& c, const WindowList& list, size_t count) {
+  const MlirAttribute* attribute = c.Find(list.name);
+  if (attribute != nullptr && attribute->kind == MlirAttributeKind::kDenseElements &&
+      attribute->type != nullptr) {
+    const DimVector& dims = attribute->type->dims;
+    if (dims.size() != 2 || dims[0] != static_cast<int64_t>(count) || dims[1] != 2) {
+      return c.Error(list.label, absl::StrCat("padding of shape [", absl::StrJoin(dims, ","),
+                                              "] instead of [", count, ",2]"));
+    }
+  }
+  return ListOf(c, list, 2 * count, 0);
+}
+
+absl::StatusOr<IntVector> SizesOf(const OpImporter& c, size_t rank) {
+  SHOAL_ASSIGN_OR_RETURN(IntVector sizes, c.IntsOr("window_dimensions", rank, 1));
+  if (sizes.size() != rank)
+    return c.Error("C4", absl::StrCat("window_dimensions has ", sizes.size(), " entries instead of ", rank));
+  return sizes;
 }
 
 }  // namespace
@@ -20,7 +45,7 @@ absl::StatusOr<IntVector> ListOf(const OpImporter& c, absl::string_view name, si
 absl::StatusOr<Window> WindowOf(const OpImporter& c, const IntVector& sizes, const WindowNames& names) {
   const size_t rank = sizes.size();
   SHOAL_ASSIGN_OR_RETURN(IntVector strides, ListOf(c, names.strides, rank, 1));
-  SHOAL_ASSIGN_OR_RETURN(IntVector padding, ListOf(c, names.padding, 2 * rank, 0));
+  SHOAL_ASSIGN_OR_RETURN(IntVector padding, PaddingOf(c, names.padding, rank));
   SHOAL_ASSIGN_OR_RETURN(IntVector base, ListOf(c, names.base_dilations, rank, 1));
   SHOAL_ASSIGN_OR_RETURN(IntVector dilations, ListOf(c, names.window_dilations, rank, 1));
   SHOAL_ASSIGN_OR_RETURN(IntVector reversal, ListOf(c, names.reversal, rank, 0));
@@ -34,25 +59,33 @@ absl::StatusOr<Window> WindowOf(const OpImporter& c, const IntVector& sizes, con
 
 absl::Status ImportReduceWindow(OpImporter& c) {
   const size_t n = c.operands().size() / 2;
-  if (n == 0) return c.Error("there are no operands");
+  if (n == 0) return c.Error("C1", "there are no operands");
   SHOAL_RETURN_IF_ERROR(c.Expect(2 * n, static_cast<int>(n), 1));
-  SHOAL_ASSIGN_OR_RETURN(IntVector sizes, c.Ints("window_dimensions"));
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
+  SHOAL_ASSIGN_OR_RETURN(IntVector sizes, SizesOf(c, static_cast<size_t>(c.operand_shape(0).rank())));
   WindowNames names;
-  names.base_dilations = "base_dilations";
-  names.window_dilations = "window_dilations";
+  names.strides = {"window_strides", "C6"};
+  names.padding = {"padding", "C12"};
+  names.base_dilations = {"base_dilations", "C8"};
+  names.window_dilations = {"window_dilations", "C10"};
   SHOAL_ASSIGN_OR_RETURN(Window window, WindowOf(c, sizes, names));
   SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "reduce_window"));
-  return c.Emit(Opcode::kReduceWindow, c.operands(), WindowAttributes{std::move(window)}, {body});
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, PromotedOperands(c, *body, "C13"));
+  return c.Emit(Opcode::kReduceWindow, operands, WindowAttributes{std::move(window)}, {body});
 }
 
 absl::Status ImportSelectAndScatter(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(3, 1, 2));
   SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
-  SHOAL_ASSIGN_OR_RETURN(IntVector sizes,
-                         c.IntsOr("window_dimensions", static_cast<size_t>(c.operand_shape(0).rank()), 1));
-  SHOAL_ASSIGN_OR_RETURN(Window window, WindowOf(c, sizes, WindowNames()));
+  SHOAL_ASSIGN_OR_RETURN(IntVector sizes, SizesOf(c, static_cast<size_t>(c.operand_shape(0).rank())));
+  WindowNames names;
+  names.strides = {"window_strides", "C6"};
+  names.padding = {"padding", "C8"};
+  SHOAL_ASSIGN_OR_RETURN(Window window, WindowOf(c, sizes, names));
   SHOAL_ASSIGN_OR_RETURN(Computation * select, c.Body(0, "select"));
   SHOAL_ASSIGN_OR_RETURN(Computation * scatter, c.Body(1, "scatter"));
+  SHOAL_ASSIGN_OR_RETURN(Instruction * promoted, PromotedOperand(c, 0, scatter->root()->shape(), "C10"));
+  if (promoted != c.operand(0)) return c.NotSupported("a scatter in a wider type than the operand's");
   return c.Emit(Opcode::kSelectAndScatter, c.operands(), WindowAttributes{std::move(window)},
                 {select, scatter});
 }

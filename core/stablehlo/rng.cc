@@ -99,11 +99,16 @@ absl::Status ImportRng(OpImporter& c) {
   for (size_t i : {0, 1}) {
     SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
     if (c.operand_shape(i) != Shape::Scalar(shape.element_type()))
-      return c.Error(absl::StrCat("operand ", i, " is ", c.operand_shape(i).ToString()));
+      return c.Error("C1", absl::StrCat("operand ", i, " is ", c.operand_shape(i).ToString()));
   }
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(2));
+  SHOAL_RETURN_IF_ERROR(CheckSizesOperand(c, 2, "C3"));
+  if (c.operand_shape(2).rank() != 1 || c.operand_shape(2).dim(0) != shape.rank())
+    return c.Error("C3",
+                   absl::StrCat("a shape of ", c.operand_shape(2).ToString(), " for ", shape.ToString()));
   const bool normal = attributes.distribution == RandomDistribution::kNormal;
   if (normal && !IsFloat(shape.element_type()))
-    return c.Error("a normal distribution of numbers that are no floats");
+    return c.Error("C2", "a normal distribution of numbers that are no floats");
   StatefulRng rng(c, shape);
   Instruction* result =
       normal ? rng.Normal(c.operand(0), c.operand(1)) : rng.Uniform(c.operand(0), c.operand(1));

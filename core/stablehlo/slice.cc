@@ -4,7 +4,7 @@
 namespace shoal {
 
 absl::Status ImportConcatenate(OpImporter& c) {
-  if (c.operands().empty()) return c.Error("there are no operands");
+  if (c.operands().empty()) return c.Error("C3", "there are no operands");
   SHOAL_RETURN_IF_ERROR(c.Expect(c.operands().size()));
   SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("dimension"));
   return c.Emit(Opcode::kConcatenate, c.operands(), DimensionsAttributes{{dimension}});

@@ -5,7 +5,7 @@ namespace shoal {
 
 absl::Status ImportSort(OpImporter& c) {
   const size_t n = c.operands().size();
-  if (n == 0) return c.Error("there are no operands");
+  if (n == 0) return c.Error("C1", "there are no operands");
   SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n), 1));
   SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
   SortAttributes attributes;

@@ -46,6 +46,7 @@ MlirAttribute* TextParser::Struct(absl::string_view name) {
   record->text = name;
   while (ok() && scan_.Peek() != '>') {
     if (!record->entries.empty()) scan_.Expect(",");
+    if (scan_.Peek() == '>') break;
     const absl::string_view key = scan_.Word();
     if (key.empty()) scan_.Fail("a parameter is expected");
     scan_.Expect("=");
@@ -87,6 +88,8 @@ MlirAttribute* TextParser::DialectBody(absl::string_view name, bool bracketed) {
     attribute = ShardingList();
   } else if (name == "sdy.manual_axes") {
     attribute = ManualAxesBody();
+  } else if (name == "stablehlo.conv" && scan_.TakeWord("raw")) {
+    attribute = Struct(name);
   } else if (name == "stablehlo.conv") {
     MlirAttribute* record = New(MlirAttributeKind::kRecord);
     record->text = name;

@@ -20,8 +20,10 @@ struct KeyRow {
 
 constexpr KeyRow kKeys[] = {
     {"stablehlo.iota", "dim", Item::kInteger, "iota_dimension"},
+    {"stablehlo.dynamic_iota", "dim", Item::kInteger, "iota_dimension"},
     {"", "dim", Item::kInteger, "dimension"},
     {"stablehlo.broadcast_in_dim", "dims", Item::kIntegers, "broadcast_dimensions"},
+    {"stablehlo.dynamic_broadcast_in_dim", "dims", Item::kIntegers, "broadcast_dimensions"},
     {"stablehlo.transpose", "dims", Item::kIntegers, "permutation"},
     {"", "dims", Item::kIntegers, "dimensions"},
     {"stablehlo.broadcast", "sizes", Item::kIntegers, "broadcast_sizes"},

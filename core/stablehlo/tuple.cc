@@ -25,7 +25,7 @@ absl::Status ImportGetTupleElement(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(int64_t index, c.Int("index"));
   const Shape& tuple = c.operand_shape(0);
   if (!tuple.IsTuple() || index < 0 || index >= static_cast<int64_t>(tuple.elements().size())) {
-    return c.Error(absl::StrCat("element ", index, " of ", tuple.ToString()));
+    return c.Error("C1", absl::StrCat("element ", index, " of ", tuple.ToString()));
   }
   return c.Emit(Opcode::kGetTupleElement, c.operands(), TupleIndexAttributes{index});
 }

@@ -8,13 +8,17 @@
 
 namespace shoal {
 
-// The names of the attributes that hold the lists; a null name: the property has its default everywhere.
+// An attribute that holds a list, and the label of the constraint on its size. No name: the property has its
+// default everywhere.
+struct WindowList {
+  absl::string_view name, label;
+};
 struct WindowNames {
-  absl::string_view strides = "window_strides";
-  absl::string_view padding = "padding";  // pairs, low and high
-  absl::string_view base_dilations;
-  absl::string_view window_dilations;
-  absl::string_view reversal;
+  WindowList strides;
+  WindowList padding;  // pairs, low and high
+  WindowList base_dilations;
+  WindowList window_dilations;
+  WindowList reversal;
 };
 
 // The window of the operation, with these sizes.

@@ -325,10 +325,13 @@ constexpr Case kCases[] = {
      "p = pred[] parameter(0) x = f32[5] parameter(1) ROOT r = f32[5] conditional(p, x), "
      "true_computation=neg, "
      "false_computation=neg"},
-    {"conditional C3",
+    {"conditional C2",
      "p = pred[] parameter(0) x = f32[5] parameter(1) ROOT r = f32[5] conditional(p, x, x), "
      "true_computation=neg, "
      "false_computation=sum"},
+    {"conditional C3",
+     "i = s32[] parameter(0) x = f32[5] parameter(1) ROOT r = f32[5] conditional(i, x, x), "
+     "branch_computations={neg, sum}"},
     {"conditional I1",
      "p = f32[] parameter(0) x = f32[5] parameter(1) ROOT r = f32[5] conditional(p, x), "
      "branch_computations={neg}"},

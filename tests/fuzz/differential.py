@@ -1,0 +1,203 @@
+"""Random programs by Shoal and by jaxlib's CPU backend: `python tests/fuzz/differential.py --first 0 --count 500`.
+
+A worker process runs both (JAX_PLATFORMS=shoal,cpu) and tells a line of JSON a seed; the parent starts another one after
+a crash or a hang, from the next seed on. A difference is first compared with what jaxlib's own results do when every float
+is moved by a few units of its last place: where those move as far, it is rounding. What is left is reported with the first
+value of the program that differs, as the jaxpr of what it depends on.
+"""
+
+import argparse
+import faulthandler
+import json
+import os
+import pathlib
+import select
+import subprocess
+import sys
+import time
+
+PATIENCE_S = 120  # for one program on both sides
+NOISE_RUNS = 3
+# Widest relative differences that need no look; on the scale of the largest number of an array, too.
+CLOSE = {"float16": 0.02, "bfloat16": 0.06, "float32": 3e-4, "complex64": 3e-4, "float64": 1e-9, "complex128": 1e-9}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--worker", action="store_true")
+    parser.add_argument("--show", type=int, help="print one program and where it differs")
+    options = parser.parse_args()
+    if options.show is not None:
+        return show(options.show)
+    if options.worker:
+        return work(range(options.first, options.first + options.count))
+    start, bad = time.time(), []
+    for told in run(options.first, options.count):
+        if told["verdict"] != "same":
+            bad.append(told)
+            print(f"seed {told['seed']}: {told['verdict']}\n{told['detail']}\n", flush=True)
+    print(f"{options.count} programs from seed {options.first}: {len(bad)} differ; {time.time() - start:.0f} s")
+    return len(bad) > 0
+
+
+def run(first, count):
+    """What the worker tells of each seed; crashes and hangs included."""
+    last, at = first + count, first
+    while at < last:
+        for told in one_worker(at, last - at):
+            yield told
+            at = told["seed"] + 1
+
+
+def one_worker(first, count):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_", "JAX_"))}
+    env.update(JAX_PLATFORMS="shoal,cpu", JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1")
+    command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(count)]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as worker:
+        at = first
+        while at < first + count:
+            ready, _, _ = select.select([worker.stdout], [], [], PATIENCE_S)
+            line = worker.stdout.readline() if ready else ""
+            if not line:
+                worker.kill()
+                errors = worker.stderr.read()[-3000:]
+                yield {"seed": at, "verdict": "crashed" if ready else f"no end in {PATIENCE_S} s", "detail": errors}
+                return
+            yield json.loads(line)
+            at += 1
+
+
+def work(seeds):
+    faulthandler.enable()
+    for seed in seeds:
+        verdict, detail = judge(seed)
+        print(json.dumps({"seed": seed, "verdict": verdict, "detail": detail}))
+
+
+def judge(seed):
+    """(verdict, detail) of one seed."""
+    from random_program import generate
+
+    program = generate(seed)
+    try:
+        want = evaluate(program, "cpu")
+    except Exception as error:  # noqa: BLE001
+        return "refused by jaxlib", f"{program.names()}\n{str(error)[:500]}"
+    try:
+        differing = compare(program, want)
+    except Exception as error:  # noqa: BLE001: whatever the backend says is the finding
+        return "error", f"{program.names()}\n{str(error)[:1500]}"
+    if not differing:
+        return "same", ""
+    return "different", describe(program, differing)
+
+
+def compare(program, want=None):
+    """[(output, text)] of the outputs that differ by more than rounding explains. `want`: jaxlib's, if they are there."""
+    want = evaluate(program, "cpu") if want is None else want
+    got = evaluate(program, "shoal")
+    suspects = [i for i, (w, g) in enumerate(zip(want, got)) if mismatch(w, g).any()]
+    if not suspects:
+        return []
+    moved = [evaluate(program, "cpu", noise) for noise in range(1, NOISE_RUNS + 1)]
+    found = []
+    for i in suspects:
+        wrong = mismatch(want[i], got[i], [m[i] for m in moved])
+        if wrong.any():
+            found.append((program.outputs[i], differences(want[i], got[i], wrong)))
+    return found
+
+
+def evaluate(program, platform, noise=None):
+    import jax
+    import numpy as np
+    from random_program import disturbance
+
+    device = jax.devices(platform)[0]
+    arguments = [jax.device_put(a, device) for a in program.arguments]
+    with disturbance(noise):  # a program's own function is traced once for both platforms
+        function = program.function if noise is None else jax.jit(lambda *a: program.run(*a))
+        return [np.asarray(v) for v in function(*arguments)]
+
+
+def mismatch(want, got, moved=()):
+    """Where two results differ; `moved`: what rounding alone makes of the first."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    name = jnp.dtype(want.dtype).name
+    if want.shape != got.shape or want.dtype != got.dtype:
+        return np.ones(1, bool)
+    if name not in CLOSE:
+        differ = want != got
+        for m in moved:  # a rounded number decided it
+            differ &= want == m
+        return differ
+    wide = np.complex128 if name.startswith("complex") else np.float64
+    want, got, moved = want.astype(wide), got.astype(wide), [m.astype(wide) for m in moved]
+    finite = np.isfinite(want)
+    with np.errstate(all="ignore"):
+        largest = np.max(np.abs(want[finite]), initial=0)
+        allowed = CLOSE[name] * (np.abs(want) + 0.1 * largest) + 1e-30
+        for m in moved:
+            spread = np.abs(m - want) * 10
+            allowed = np.where(np.isfinite(spread), np.maximum(allowed, spread), np.inf)
+        if wide is np.complex128:  # whether an infinite number is NaN in one of its parts is nobody's promise
+            same = (np.abs(want - got) <= allowed) | (~np.isfinite(got) & ~finite)
+        else:
+            same = (np.abs(want - got) <= allowed) | (want == got) | (np.isnan(want) & np.isnan(got))
+            if moved:
+                same |= np.isinf(allowed)
+    return ~same
+
+
+def differences(want, got, wrong):
+    import numpy as np
+
+    if want.shape != got.shape or want.dtype != got.dtype:
+        return f"{want.dtype}{want.shape} became {got.dtype}{got.shape}"
+    places = np.argwhere(wrong)[:4]
+    rows = [f"    at {tuple(map(int, p))}: jaxlib {want[tuple(p)]!r}, Shoal {got[tuple(p)]!r}" for p in places]
+    return f"{want.dtype}{want.shape}: {int(wrong.sum())} of {want.size} differ\n" + "\n".join(rows)
+
+
+def describe(program, differing):
+    """The first value of the program that differs when it is the only result."""
+    n = len(program.arguments)
+    last = max(o for o, _ in differing)
+    for value in range(n, last + 1):
+        alone = program.cone(value)
+        try:
+            found = compare(alone)
+        except Exception as error:  # noqa: BLE001
+            found = [(value, str(error)[:500])]
+        if found:
+            return f"{program.names()}\nvalue {value} alone: {found[0][1]}\n{jaxpr(alone)}"
+    return f"{program.names()}\nonly together: {differing[0][1]}\n{jaxpr(program)}"
+
+
+def jaxpr(program):
+    import jax
+    from jax.interpreters import partial_eval
+
+    closed = jax.make_jaxpr(program.run)(*program.arguments)
+    lean, used = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
+    return str(lean)[:3000]
+
+
+def show(seed):
+    from random_program import generate
+
+    program = generate(seed)
+    print(program.names(), [f"{a.dtype}{a.shape}" for a in program.arguments])
+    print(jaxpr(program))
+    print(*judge(seed))
+
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+if __name__ == "__main__":
+    os.environ.setdefault("JAX_PLATFORMS", "shoal,cpu")
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""StableHLO's own tests of constraints on Shoal's reader: `python tests/specification/verifier.py STABLEHLO_CHECKOUT`.
+
+Its tests/ops_stablehlo.mlir and tests/verify_*.mlir hold programs that break one constraint each (`expected-error`), most
+of them named after it (`@dot_general_c9`), beside programs that break none. Each goes through shoal_import, which reads,
+imports and verifies. Prints what is accepted and should not be, what is refused and should not be, and how often the message
+has the label of the constraint.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from built import BUILD  # noqa: E402
+
+TOOL = BUILD / "tests/core/stablehlo/shoal_import"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("checkout", type=pathlib.Path)
+    parser.add_argument("files", nargs="*", default=["ops_stablehlo", "verify_*"])
+    options = parser.parse_args()
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for pattern in options.files:
+            for path in sorted((options.checkout / "stablehlo/tests").glob(f"{pattern}.mlir")):
+                for number, text in enumerate(path.read_text().split("// -----")):
+                    counts[judge(f"{path.stem} #{number}", text, pathlib.Path(folder) / "program.mlir")] += 1
+    for verdict, n in sorted(counts.items()):
+        print(f"{n} {verdict}")
+
+
+def judge(name, text, path):
+    # The function with the wrong operation: the last that begins before the message, else the last of all.
+    before = text[:text.index("expected-error")] if "expected-error" in text else text
+    found = list(re.finditer(r"func\.func (?:public |private )?@(\w+)", before)) or list(
+        re.finditer(r"func\.func (?:public |private )?@(\w+)", text))[:1]
+    if not found:
+        return "without a function"
+    function = found[-1]
+    if "?x" in text or "tensor<?" in text:
+        return "of dynamic sizes, which Shoal takes refined only"
+    label = re.search(r"^(.*?)_(c\d+|i\d+)(?:_|$)", function[1])
+    wrong = re.search(r"expected-error.*?\{\{(.*)\}\}", text)
+    renamed = text[:function.start()] + "func.func public @main" + text[function.end():]
+    renamed = renamed.replace("arith.constant", "stablehlo.constant")
+    if "module" not in text:
+        # As many devices as the groups of the tests have; a channel makes those of some operations partitions.
+        groups = re.search(r"(?:replica_groups|source_target_pairs) = dense<(.*?)> :", text)
+        devices = 1 + max(map(int, re.findall(r"\d+", groups[1])), default=0) if groups else 8
+        by_partition = re.search(r"all_to_all|collective_permute|collective_broadcast", text) and "channel_handle" in text
+        counts = (1, devices) if by_partition else (devices, 1)
+        renamed = "module attributes {mhlo.num_replicas = %d : i32, mhlo.num_partitions = %d : i32} {%s}" % (*counts, renamed)
+    path.write_text(renamed)
+    done = subprocess.run([TOOL, path], capture_output=True, text=True)
+    told = done.stderr.strip().split(": ", 1)[-1]
+    if not wrong:
+        if done.returncode:
+            print(f"{name} @{function[1]}: REFUSED: {told[:200]}")
+        return "right programs refused" if done.returncode else "right programs accepted"
+    if done.returncode == 0:
+        print(f"{name} @{function[1]}: ACCEPTED: {wrong[1][:200]}")
+        return "wrong programs accepted"
+    if label and f" {label[2].upper()}:" not in told:
+        print(f"{name} @{function[1]}: ANOTHER LABEL: {told[:160]}")
+        return "wrong programs refused, by another label"
+    return "wrong programs refused" + (" by the label" if label else ", without a label in the test")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
