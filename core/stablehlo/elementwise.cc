@@ -6,6 +6,20 @@
 
 namespace shoal {
 
+namespace {
+
+// Of a complex number the real part, also where the result is a truth value.
+absl::Status EmitConvert(OpImporter& c) {
+  SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
+  const Shape& from = c.operand_shape(0);
+  Instruction* operand = c.operand(0);
+  if (IsComplex(from.element_type()) && shape.IsArray() && !IsComplex(shape.element_type()))
+    operand = c.Add(Opcode::kReal, from.WithElementType(RealPart(from.element_type())), {operand});
+  return c.Emit(Opcode::kConvert, {operand});
+}
+
+}  // namespace
+
 // HLO names these operations as StableHLO and CHLO do, with dashes.
 absl::Status ImportElementwise(OpImporter& c) {
   const absl::string_view name = c.op().name.substr(c.op().name.find('.') + 1);
@@ -13,7 +27,7 @@ absl::Status ImportElementwise(OpImporter& c) {
   if (!opcode.ok()) return c.NotSupported("HLO has no such operation");
   SHOAL_RETURN_IF_ERROR(c.Expect(static_cast<size_t>(OpcodeArity(*opcode))));
   for (size_t i = 0; i < c.operands().size(); ++i) SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
-  return c.Emit(*opcode, c.operands());
+  return *opcode == Opcode::kConvert ? EmitConvert(c) : c.Emit(*opcode, c.operands());
 }
 
 absl::Status ImportCompare(OpImporter& c) {

@@ -10,13 +10,14 @@
 namespace shoal {
 
 absl::StatusOr<std::unique_ptr<Module>> ImportStableHlo(absl::string_view program, int64_t num_partitions,
-                                                        EntryLayouts* layouts) {
+                                                        EntryLayouts* layouts, int64_t num_replicas) {
   absl::StatusOr<std::unique_ptr<MlirModule>> tree =
       LooksLikeBytecode(program) ? ReadMlirBytecode(program) : ReadMlirText(program);
   SHOAL_RETURN_IF_ERROR(tree.status());
   const MlirAttribute* name = (*tree)->top->Find("sym_name");
   auto module = std::make_unique<Module>(name == nullptr ? "module" : name->text);
   module->config().num_partitions = num_partitions;
+  module->config().num_replicas = num_replicas;
   SHOAL_RETURN_IF_ERROR(Importer(tree->get(), module.get()).Run());
   SHOAL_RETURN_IF_ERROR(FormManualRegions(*module));
   if (layouts != nullptr) {

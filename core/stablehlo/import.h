@@ -21,9 +21,10 @@
 
 namespace shoal {
 
-// `program` is MLIR bytecode (a portable artifact) or StableHLO text. If it speaks of fewer partitions than
-// `num_partitions`, it is for that many. `layouts`, if not null, gets what the program says of those.
+// `program` is MLIR bytecode (a portable artifact) or StableHLO text. If it speaks of fewer partitions or
+// replicas than these, it is for that many. `layouts`, if not null, gets what the program says of those.
 absl::StatusOr<std::unique_ptr<Module>> ImportStableHlo(absl::string_view program, int64_t num_partitions = 1,
-                                                        EntryLayouts* layouts = nullptr);
+                                                        EntryLayouts* layouts = nullptr,
+                                                        int64_t num_replicas = 1);
 
 }  // namespace shoal

@@ -168,7 +168,8 @@ absl::Status Importer::ReadModuleAttributes() {
   ModuleConfig& config = module_->config();
   config.num_partitions =
       std::max(config.num_partitions, IntegerAttribute(tree_->top->Find("mhlo.num_partitions"), 1));
-  config.num_replicas = IntegerAttribute(tree_->top->Find("mhlo.num_replicas"), 1);
+  config.num_replicas =
+      std::max(config.num_replicas, IntegerAttribute(tree_->top->Find("mhlo.num_replicas"), 1));
   constexpr int64_t kMostDevices = 1 << 20;
   if (config.num_partitions < 1 || config.num_replicas < 1 || config.num_partitions > kMostDevices ||
       config.num_replicas > kMostDevices) {

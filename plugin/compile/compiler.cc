@@ -69,7 +69,10 @@ absl::StatusOr<std::vector<Sharding>> ReadShardings(const std::string& op_shardi
 }
 
 absl::StatusOr<std::unique_ptr<Module>> Read(const CompileRequest& request, EntryLayouts* layouts) {
-  if (request.format == "mlir") return ImportStableHlo(request.program, 1, layouts);
+  if (request.format == "mlir") {
+    return ImportStableHlo(request.program, request.options.num_partitions, layouts,
+                           request.options.num_replicas);
+  }
   if (request.format == "hlo") return FromHloModuleProto(request.program, ReadShardings);
   if (request.format == "hlo_with_config")
     return FromHloModuleProtoWithConfig(request.program, ReadShardings);

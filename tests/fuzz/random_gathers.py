@@ -69,7 +69,11 @@ def slices(draft):
     i = indices(draft, (s.choice([1, 3, 6]), len(sizes)), max(draft.avals[x].shape))
     if s.chance(0.5):
         return (x, i), lambda x, i: jax.vmap(lambda at: lax.dynamic_slice(x, list(at), sizes))(i)
-    return (x, i), lambda x, i: jax.vmap(lambda at: lax.dynamic_update_slice(x, lax.dynamic_slice(x, list(at), sizes) * 2, list(at)))(i)
+
+    def doubled(x, at):
+        return lax.dynamic_update_slice(x, lax.dynamic_slice(x, at, sizes) * 2, at)
+
+    return (x, i), lambda x, i: jax.vmap(lambda at: doubled(x, list(at)))(i)
 
 
 def dimension_numbers(draft, shape):
@@ -98,7 +102,7 @@ def dimension_numbers(draft, shape):
 def raw_gather(draft):
     x, s = draft.pick(lambda aval: aval.shape), draft.source
     sizes, offset, collapsed, batching, indices_batching, mapped, shape = dimension_numbers(draft, draft.avals[x].shape)
-    dnums = lax.GatherDimensionNumbers(tuple(offset), tuple(collapsed), tuple(mapped), tuple(batching), tuple(indices_batching))
+    dnums = lax.GatherDimensionNumbers(*map(tuple, (offset, collapsed, mapped, batching, indices_batching)))
     i = indices(draft, shape, max(draft.avals[x].shape))
     return (x, i), lambda x, i, mode=s.choice(MODES): lax.gather(x, i, dnums, sizes, mode=mode)
 
@@ -110,7 +114,7 @@ def raw_scatter(draft):
     sizes, window, inserted, batching, indices_batching, mapped, shape = dimension_numbers(draft, shape_x)
     if not mapped:  # jaxlib keeps one of several updates of one place
         return None
-    dnums = lax.ScatterDimensionNumbers(tuple(window), tuple(inserted), tuple(mapped), tuple(batching), tuple(indices_batching))
+    dnums = lax.ScatterDimensionNumbers(*map(tuple, (window, inserted, mapped, batching, indices_batching)))
     batch, kept = iter(shape[:-1]), iter(n for d, n in enumerate(sizes) if d not in inserted and d not in batching)
     updates = [next(kept) if d in window else next(batch) for d in range(len(window) + len(shape) - 1)]
     f = s.choice([lax.scatter_add, lax.scatter_min, lax.scatter_max, lax.scatter_mul])

@@ -191,7 +191,8 @@ def reduce(draft):
 
 @operation(2)
 def reduce_narrow(draft):
-    """lax.reduce in the type itself: jnp.sum widens narrow ones. Of dimensions of size 1, and of none, jaxlib forgets the initial value."""
+    """lax.reduce in the type itself: jnp.sum widens narrow ones. jaxlib forgets the initial value where dimensions are of
+    size 1, or none."""
     x, s = draft.of_kind("float", "int", "uint"), draft.source
     axes = tuple(d for d, n in enumerate(draft.avals[x].shape) if s.chance(0.6) and n != 1)
     if not axes:
@@ -277,8 +278,8 @@ def dot(draft):
 def convolution(draft):
     s = draft.source
     rank = s.choice([0, 1, 1, 2, 2, 2, 3])
-    groups, per_group, outputs, batch_groups = s.choice([(1, 3, 4, 1), (1, 1, 2, 1), (2, 3, 6, 1), (4, 1, 8, 1), (8, 1, 8, 1),
-                                                         (1, 2, 4, 2), (1, 3, 6, 3), (1, 16, 16, 1)])
+    groups, per_group, outputs, batch_groups = s.choice([
+        (1, 3, 4, 1), (1, 1, 2, 1), (2, 3, 6, 1), (4, 1, 8, 1), (8, 1, 8, 1), (1, 2, 4, 2), (1, 3, 6, 3), (1, 16, 16, 1)])
     space = [s.choice([1, 4, 5, 7, 9, 12]) for _ in range(rank)]
     kernel = [s.choice([1, 2, 3, 3, 5]) for _ in range(rank)]
     lhs = [batch_groups * s.choice([1, 2]), groups * per_group, *space]
@@ -287,7 +288,8 @@ def convolution(draft):
     dnums = lax.ConvDimensionNumbers(*(tuple(o.index(i) for i in range(rank + 2)) for o in orders))
     dtype = s.choice(FLOATS * 2 + ["float32"] * 6 + ["int32", "int8", "complex64"])
     options = dict(
-        window_strides=[s.choice([1, 1, 2, 3]) for _ in space], padding=[(s.randint(-1, 3), s.randint(-1, 3)) for _ in space],
+        window_strides=[s.choice([1, 1, 2, 3]) for _ in space],
+        padding=[(s.randint(-1, 3), s.randint(-1, 3)) for _ in space],
         lhs_dilation=[s.choice([1, 1, 1, 2, 3]) for _ in space], rhs_dilation=[s.choice([1, 1, 1, 2]) for _ in space],
         feature_group_count=groups, batch_group_count=batch_groups, dimension_numbers=dnums, precision="highest")
     x = draft.fresh([lhs[i] for i in orders[0]], dtype)
@@ -300,23 +302,27 @@ def convolution(draft):
 @operation(2)
 def fft(draft):
     s = draft.source
-    x = draft.pick(lambda aval: aval.shape and aval.dtype in (jnp.float32, jnp.float64, jnp.complex64, jnp.complex128))
+    types = (jnp.float32, jnp.float64, jnp.complex64, jnp.complex128)
+    x = draft.pick(lambda aval: aval.shape and min(aval.shape) > 1 and aval.dtype in types)
     if x is None:
         return None
     real = kind(draft.avals[x].dtype) == "float"
     axes = tuple(range(-s.randint(1, min(3, len(draft.avals[x].shape))), 0))
-    return (x,), lambda x, f=s.choice([jnp.fft.rfftn] if real else [jnp.fft.fftn, jnp.fft.ifftn, jnp.fft.irfftn]): f(x, axes=axes)
+    f = jnp.fft.rfftn if real else s.choice([jnp.fft.fftn, jnp.fft.ifftn, jnp.fft.irfftn])
+    return (x,), lambda x: f(x, axes=axes)
 
 
 @operation(2)
 def linear(draft):
     """Factorizations and solves of matrices that are far from singular."""
     s = draft.source
-    n, batch, dtype = s.choice([1, 2, 3, 5, 8, 17]), s.choice([(), (), (3,), (2, 2)]), s.choice(["float32", "float64", "complex64"])
+    n, batch = s.choice([1, 2, 3, 5, 8, 17]), s.choice([(), (), (3,), (2, 2)])
+    dtype = s.choice(["float32", "float64", "complex64"])
     a = draft.fresh((*batch, n, n), dtype, np.asarray(s.numbers.standard_normal((*batch, n, n)) * 0.3, dtype))
     b = draft.like(a, shape=(*batch, n, s.choice([1, 4])))
     safe = lambda a: a + 4 * n ** 0.5 * jnp.eye(n, dtype=a.dtype)  # noqa: E731
-    solve = [jnp.linalg.solve, lambda a, b: jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a @ a.mT.conj() + jnp.eye(n)), True), b),
+    square = lambda a: jnp.linalg.cholesky(a @ a.mT.conj() + jnp.eye(n))  # noqa: E731
+    solve = [jnp.linalg.solve, lambda a, b: jax.scipy.linalg.cho_solve((square(a), True), b),
              lambda a, b: jnp.linalg.inv(a) @ b, lambda a, b: jnp.linalg.det(a)]
     solve += [lambda a, b, kw=kw: lax.linalg.triangular_solve(a, b, **kw) for kw in (
         dict(left_side=True, lower=True), dict(left_side=True, lower=False, transpose_a=True),
@@ -331,7 +337,8 @@ def made(draft):
     s = draft.source
     shape, dtype, seed = s.shape(s.randint(1, 3)), s.choice(FLOATS + INTEGERS + COMPLEX), s.randrange(1000)
     return (), s.choice([
-        lambda: lax.broadcasted_iota(dtype, shape, len(shape) - 1), lambda: jnp.eye(*shape[:2], dtype=dtype),
+        lambda: lax.broadcasted_iota(dtype, shape, len(shape) - 1),
+        lambda: jnp.eye(*shape[:2], dtype=dtype),
         lambda: jax.random.bits(jax.random.key(seed), shape, "uint32"), lambda: jax.random.normal(jax.random.key(seed), shape),
         lambda: jax.random.randint(jax.random.key(seed), shape, -5, 99, "int32"),
         lambda: jax.random.permutation(jax.random.key(seed), shape[0])])

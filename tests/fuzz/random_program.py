@@ -1,9 +1,9 @@
 """Random programs of JAX: what a seed stands for.
 
 A Program is a list of nodes, each a function of values before it. Operations come from the table OPERATIONS
-(random_operations.py and random_regions.py fill it); one that JAX refuses for the operands it drew is dropped, so what
-is left is valid. run() may disturb every float that a node makes by a few units of its last place: how far a result then moves says
-how much of a difference between two implementations is rounding.
+(random_operations.py, random_gathers.py and random_regions.py fill it); one that JAX refuses for the operands it drew is
+dropped, so what is left is valid. run() may disturb every float that a node makes by a few units of its last place: how
+far a result then moves says how much of a difference between two implementations is rounding.
 """
 
 import contextlib

@@ -8,8 +8,8 @@ from random_program import Draft, Program, coerce, operation
 from random_values import FLOATS, kind
 
 DEEPEST = 2
-SMOOTH = {"unary", "binary", "select", "broadcast", "reshape", "transpose", "reverse", "slice_", "pad", "concatenate", "roll",
-          "dynamic_slice", "dynamic_update_slice", "reduce", "cumulative", "reduce_window", "dot", "convolution", "take",
+SMOOTH = {"unary", "binary", "select", "broadcast", "reshape", "transpose", "reverse", "slice_", "pad", "concatenate",
+          "roll", "dynamic_slice", "dynamic_update_slice", "reduce", "cumulative", "reduce_window", "dot", "convolution", "take",
           "take_along", "take_pairs", "raw_gather", "raw_scatter", "update_at", "slices", "sort", "scan", "branch", "fft"}
 
 
@@ -45,7 +45,8 @@ def scan(draft):
     c, xs = draft.pick(lambda a: kind(a.dtype) != "complex"), draft.pick(lambda a: a.shape)
     x = jax.ShapeDtypeStruct(draft.avals[xs].shape[1:], draft.avals[xs].dtype)
     step, out = body(draft, [draft.avals[c], x]), region(draft, [draft.avals[c], x], 1)
-    which, options = draft.source.randrange(2), dict(reverse=draft.source.chance(0.3), unroll=draft.source.choice([1, 1, 1, 2, 3]))
+    which = draft.source.randrange(2)
+    options = dict(reverse=draft.source.chance(0.3), unroll=draft.source.choice([1, 1, 1, 2, 3]))
     return (c, xs), lambda c, xs: lax.scan(lambda c, x: (step(c, x), out(c, x)), c, xs, **options)[which]
 
 

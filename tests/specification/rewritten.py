@@ -4,15 +4,18 @@ import dataclasses
 import re
 
 # The ways in which the tests write a check: with a constant, of two values (pretty, and as a custom call), generic.
-CHECK = re.compile(r"^ *check\.(expect_\w+?)_const (%[\w#]+),\s*(.*?) :\s+(tensor<.*?>)( \{tolerance = ([\d.e-]+) : f64\})?( *//.*)?$",
-                   re.M | re.S)
+CHECK = re.compile(
+    r"^ *check\.(expect_\w+?)_const (%[\w#]+),\s*(.*?) :\s+(tensor<.*?>)"
+    r"( \{tolerance = ([\d.e-]+) : f64\})?( *//.*)?$", re.M | re.S)
 CHECK_GENERIC = re.compile(r'^ *"check\.(expect_\w+?)_const"\((%[\w#]+)\) <\{value = (.*) : (tensor<[^>]*>)\}>.*$', re.M)
 CHECK_PAIR = re.compile(
-    r"^ *check\.(expect_\w+?) (%[\w#]+), (%[\w#]+)(?:, (?:tolerance|max_ulp_difference) = ([\d.e-]+))? : (tensor<[^\n]*?>)(, tensor<.*>)?$", re.M)
+    r"^ *check\.(expect_\w+?) (%[\w#]+), (%[\w#]+)(?:, (?:tolerance|max_ulp_difference) = ([\d.e-]+))? : "
+    r"(tensor<[^\n]*?>)(, tensor<.*>)?$", re.M)
 CHECK_CALL = re.compile(
     r"^ *(?:%\w+ = )?stablehlo\.custom_call @check\.(\w+)\((%[\w#]+), (%[\w#]+)\).*? : \((tensor<.*?>), tensor<.*$", re.M)
 PARALLEL = re.compile(
-    r'^ *(?:(%\w+)(?::\d+)? = )?"interpreter\.run_parallel"\(([^)]*)\) \{(.*?)\}\s*: \((.*?)\)\s*->\s*(?:\([^)]*\)|[^\n]*)$', re.M | re.S)
+    r'^ *(?:(%\w+)(?::\d+)? = )?"interpreter\.run_parallel"\(([^)]*)\) \{(.*?)\}\s*: \((.*?)\)\s*->\s*'
+    r"(?:\([^)]*\)|[^\n]*)$", re.M | re.S)
 
 
 class NothingChecked(ValueError):

@@ -155,7 +155,8 @@ def disagreement(check, got, want):
     if not differ.any():
         return ""
     at = tuple(np.argwhere(differ)[0])
-    return f"{kind}: {int(differ.sum())} of {differ.size} differ: {got[at]!r} instead of {want[at]!r} at {tuple(map(int, at))}"
+    where = tuple(map(int, at))
+    return f"{kind}: {int(differ.sum())} of {differ.size} differ: {got[at]!r} instead of {want[at]!r} at {where}"
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def judge(name, text, path):
         devices = 1 + max(map(int, re.findall(r"\d+", groups[1])), default=0) if groups else 8
         by_partition = re.search(r"all_to_all|collective_permute|collective_broadcast", text) and "channel_handle" in text
         counts = (1, devices) if by_partition else (devices, 1)
-        renamed = "module attributes {mhlo.num_replicas = %d : i32, mhlo.num_partitions = %d : i32} {%s}" % (*counts, renamed)
+        attributes = "mhlo.num_replicas = %d : i32, mhlo.num_partitions = %d : i32" % counts
+        renamed = f"module attributes {{{attributes}}} {{{renamed}}}"
     path.write_text(renamed)
     done = subprocess.run([TOOL, path], capture_output=True, text=True)
     told = done.stderr.strip().split(": ", 1)[-1]

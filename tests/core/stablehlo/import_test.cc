@@ -200,11 +200,30 @@ TEST(ImportTest, CollectivesNumberDevices) {
               ElementsAre(ElementsAre(0, 3), ElementsAre(1, 4), ElementsAre(2, 5)));
   EXPECT_THAT(GroupsOf("dense<[[0], [1]]> : tensor<2x1xi64>", channel, 2, 3),
               ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 4, 5)));
-  EXPECT_THAT(GroupsOf("dense<[[0, 5], [1, -1]]> : tensor<2x2xi64>",
+  EXPECT_THAT(GroupsOf("dense<[[0, 5, 3], [1, -1, -1], [2, 4, -1]]> : tensor<3x3xi64>",
                        absl::StrCat(channel, ", use_global_device_ids"), 2, 3),
-              ElementsAre(ElementsAre(0, 5), ElementsAre(1)));
+              ElementsAre(ElementsAre(0, 5, 3), ElementsAre(1), ElementsAre(2, 4)));
   EXPECT_THAT(GroupsOf("dense<> : tensor<0x0xi64>", absl::StrCat(channel, ", use_global_device_ids"), 1, 3),
               ElementsAre(ElementsAre(0, 1, 2)));
+}
+
+// What the caller compiles for counts where the program does not say.
+TEST(ImportTest, TheCallerSaysHowManyReplicas) {
+  const std::string program =
+      "func.func @main(%a: tensor<f32>) -> tensor<f32> {\n%0 = \"stablehlo.collective_permute\"(%a) "
+      "{source_target_pairs = dense<[[0, 2]]> : tensor<1x2xi64>} : (tensor<f32>) -> tensor<f32>\n"
+      "return %0 : tensor<f32>\n}";
+  EXPECT_THAT(std::string(ImportStableHlo(program).status().message()),
+              HasSubstr("C4: member 2 where there are 1"));
+  EXPECT_TRUE(ImportStableHlo(program, 1, nullptr, 3).ok());
+}
+
+TEST(ImportTest, ComplexNumbersConvertByTheirRealPart) {
+  auto module = Import(
+      "func.func @main(%a: tensor<2xcomplex<f64>>) -> tensor<2xi1> {\n"
+      "%0 = stablehlo.convert %a : (tensor<2xcomplex<f64>>) -> tensor<2xi1>\nreturn %0 : tensor<2xi1>\n}");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->root()->operand(0)->opcode(), Opcode::kReal);
 }
 
 TEST(ImportTest, LayoutsOfCustomCallsBecomeTransposes) {

@@ -1,4 +1,4 @@
-"""Random programs by Shoal and by jaxlib's CPU backend: `python tests/fuzz/differential.py --first 0 --count 500`.
+"""Random programs by Shoal and by jaxlib's CPU backend: `python tests/fuzz/against_jaxlib.py --first 0 --count 500`.
 
 A worker process runs both (JAX_PLATFORMS=shoal,cpu) and tells a line of JSON a seed; the parent starts another one after
 a crash or a hang, from the next seed on. A difference is first compared with what jaxlib's own results do when every float
@@ -18,6 +18,8 @@ import time
 
 PATIENCE_S = 120  # for one program on both sides
 NOISE_RUNS = 3
+# jaxlib's compiler takes most of the time, and is to be right, not fast.
+QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 # Widest relative differences that need no look; on the scale of the largest number of an array, too.
 CLOSE = {"float16": 0.02, "bfloat16": 0.06, "float32": 3e-4, "complex64": 3e-4, "float64": 1e-9, "complex128": 1e-9}
 
@@ -53,7 +55,7 @@ def run(first, count):
 
 def one_worker(first, count):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_", "JAX_"))}
-    env.update(JAX_PLATFORMS="shoal,cpu", JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1")
+    env.update(JAX_PLATFORMS="shoal,cpu", JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1", XLA_FLAGS=QUICK)
     command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(count)]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as worker:
         at = first
@@ -70,8 +72,12 @@ def one_worker(first, count):
 
 
 def work(seeds):
+    import jax
+
     faulthandler.enable()
+    assert jax.devices("shoal")[0] != jax.devices("cpu")[0], "the oracle is to be jaxlib"
     for seed in seeds:
+        faulthandler.dump_traceback_later(PATIENCE_S * 0.9)  # where it hangs, for the parent to tell
         verdict, detail = judge(seed)
         print(json.dumps({"seed": seed, "verdict": verdict, "detail": detail}))
 
@@ -200,4 +206,5 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 if __name__ == "__main__":
     os.environ.setdefault("JAX_PLATFORMS", "shoal,cpu")
     os.environ.setdefault("JAX_ENABLE_X64", "1")
+    os.environ.setdefault("XLA_FLAGS", QUICK)
     sys.exit(main())
