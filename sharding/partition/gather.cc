@@ -71,9 +71,9 @@ absl::Status PartitionGather(Region& region, const Instruction& old) {
   const LocalIndices local_indices = MakeLocalIndices(builder, region.Get(old.operand(1), choice.operands[1]),
                                                       gather.index_vector_dim, dims, /*clamp=*/true);
   const Shape shape = LocalShape(old.shape(), choice.results[0]);
-  Instruction* local = builder.Add(
-      Opcode::kGather, shape, {operand, local_indices.indices},
-      LocalAttributes(old, rule, choice.axes, {operand->shape(), local_indices.indices->shape()}, {shape}));
+  Instruction* local =
+      builder.Add(Opcode::kGather, shape, {operand, local_indices.indices},
+                  LocalAttributes(old, {operand->shape(), local_indices.indices->shape()}, {shape}));
   local = ZeroOutside(builder, local, local_indices.inside, gather.offset_dims);
   const Opcode sum = shape.element_type() == ElementType::kPred ? Opcode::kOr : Opcode::kAdd;
   region.SetResult(&old, 0, local, choice.results[0], sum);

@@ -65,9 +65,9 @@ absl::Status PartitionWithChoice(Region& region, const Instruction& old, const F
   const std::vector<Shape> global = old.shape().Leaves();
   for (size_t i = 0; i < global.size(); ++i)
     result_shapes.push_back(LocalShape(global[i], choice.results[i]));
-  Instruction* local = region.builder().Add(
-      old.opcode(), Region::LocalTree(old.shape(), choice.results), operands,
-      LocalAttributes(old, rule, choice.axes, operand_shapes, result_shapes), old.called());
+  Instruction* local =
+      region.builder().Add(old.opcode(), Region::LocalTree(old.shape(), choice.results), operands,
+                           LocalAttributes(old, operand_shapes, result_shapes), old.called());
   const std::vector<Instruction*> results = region.Explode(local);
   for (size_t i = 0; i < results.size(); ++i) {
     region.SetResult(&old, static_cast<int64_t>(i), results[i], choice.results[i], combiner);

@@ -1,5 +1,4 @@
 // What changes in an instruction's attributes when its arrays become local: sizes that repeat a dimension's.
-#include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
 
 namespace shoal {
@@ -21,20 +20,19 @@ GatherAttributes LocalGather(const Instruction& old, const Shape& operand) {
   return gather;
 }
 
-// With groups, the factor of groups is the first on the kernel's output features.
-ConvolutionAttributes LocalConvolution(const Instruction& old, const FactorRule& rule,
-                                       const FactorAxesList& axes) {
+// As many groups as the local input has: what is left where they do not divide is padding, in whole groups.
+ConvolutionAttributes LocalConvolution(const Instruction& old, const Shape& input, const Shape& kernel) {
   ConvolutionAttributes conv = old.attributes<ConvolutionAttributes>();
-  if (conv.feature_group_count > 1) {
-    conv.feature_group_count /= SizeOf(axes[rule.operands[1][conv.kernel_output_feature][0]]);
+  if (conv.feature_group_count > 1 && input.dim(conv.input_feature) > 0) {
+    conv.feature_group_count = input.dim(conv.input_feature) / kernel.dim(conv.kernel_input_feature);
   }
   return conv;
 }
 
 }  // namespace
 
-Attributes LocalAttributes(const Instruction& old, const FactorRule& rule, const FactorAxesList& axes,
-                           absl::Span<const Shape> local_operands, absl::Span<const Shape> local_results) {
+Attributes LocalAttributes(const Instruction& old, absl::Span<const Shape> local_operands,
+                           absl::Span<const Shape> local_results) {
   switch (old.opcode()) {
     case Opcode::kSlice:
       return LocalSlice(old, local_operands[0], local_results[0]);
@@ -44,7 +42,7 @@ Attributes LocalAttributes(const Instruction& old, const FactorRule& rule, const
     case Opcode::kGather:
       return LocalGather(old, local_operands[0]);
     case Opcode::kConvolution:
-      return LocalConvolution(old, rule, axes);
+      return LocalConvolution(old, local_operands[0], local_operands[1]);
     default:
       return old.attributes();
   }

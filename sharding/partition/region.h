@@ -125,7 +125,7 @@ double FlopsPerPoint(const Instruction& old);
 absl::Status PartitionReplicated(Region& region, const Instruction& old);
 
 // Attributes for the operation on parts: sizes of dimensions that pass through become local.
-Attributes LocalAttributes(const Instruction& old, const FactorRule& rule, const FactorAxesList& axes,
-                           absl::Span<const Shape> local_operands, absl::Span<const Shape> local_results);
+Attributes LocalAttributes(const Instruction& old, absl::Span<const Shape> local_operands,
+                           absl::Span<const Shape> local_results);
 
 }  // namespace shoal

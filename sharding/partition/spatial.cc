@@ -251,7 +251,7 @@ absl::Status PartitionSpatial(Region& region, const Instruction& old) {
   }
   for (Instruction* operand : operands) operand_shapes.push_back(operand->shape());
   const Shape shape = Region::LocalTree(old.shape(), choice.results);
-  Attributes attributes = LocalAttributes(old, rule, choice.axes, operand_shapes, shape.Leaves());
+  Attributes attributes = LocalAttributes(old, operand_shapes, shape.Leaves());
   attributes = WindowAttributesOf(old, std::move(attributes), uses, choice.axes, operands);
   Instruction* local = builder.Add(old.opcode(), shape, operands, std::move(attributes), old.called());
   const std::vector<Instruction*> results = region.Explode(local);

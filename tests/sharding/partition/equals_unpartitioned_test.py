@@ -91,6 +91,7 @@ PROGRAMS = {
     "convolution_strided": (lambda c, a, k: lax.conv_general_dilated(c(a), k, (2, 1), ((1, 2), (0, 1)), rhs_dilation=(2, 1)), [F(6, 4, 24, 16), F(8, 4, 3, 2)]),
     "convolution_transposed": (lambda c, a, k: lax.conv_general_dilated(c(a), k, (1, 1), ((1, 1), (2, 0)), lhs_dilation=(2, 3)), [F(6, 4, 24, 16), F(8, 4, 3, 2)]),
     "convolution_groups": (lambda c, a, k: c(lax.conv_general_dilated(a, k, (1, 1), "VALID", feature_group_count=8)), [F(6, 24, 8, 8), F(48, 3, 3, 3)]),
+    "convolution_depthwise_odd": (lambda c, a, k: c(lax.conv_general_dilated(c(a), k, (1, 1), "VALID", feature_group_count=7)), [F(6, 7, 8, 8), F(7, 1, 3, 3)]),
     "convolution_gradient": (lambda c, a, k: jax.grad(lambda k: (c(lax.conv(a, k, (1, 1), "SAME")) ** 2).sum())(k), [F(6, 4, 24, 12), F(8, 4, 3, 3)]),
     "while": (lambda c, a, n: lax.fori_loop(0, n, lambda i, s: (c(jnp.sin(s[0] @ s[1])), s[1]), (a, a.T @ a / 99))[0], [F(24, 24), np.int32(3)]),
     "scan": (lambda c, h, w, xs: lax.scan(lambda h, x: (c(jnp.tanh(h @ w + x)), h.sum(1)), h, xs), [F(24, 24), F(24, 24) / 8, F(5, 24, 24)]),
