@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -213,6 +214,11 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
   const absl::StatusOr<std::shared_ptr<Planned>> planned = PlannedFor(op);
   if (!planned.ok()) return planned.status();
   const int g = (*planned)->group_of[call.self.value()], member = (*planned)->member_of[call.self.value()];
+  if (g < 0 && op.kind == CollectiveKind::kCollectiveBroadcast) {
+    for (size_t i = 0; i < op.arrays.size(); ++i)
+      std::memset(call.outputs[i], 0, op.arrays[i].elements * ByteWidth(op.arrays[i].type));
+    return absl::OkStatus();
+  }
   if (g < 0) {
     return absl::InternalError(absl::StrCat(op.name, ": partition ", call.self.value(), " is in no group of ",
                                             "process ", topology_.self.value()));

@@ -123,6 +123,7 @@ absl::StatusOr<Lowered> Lower(const Module& module, uint64_t fingerprint, Kernel
   parts.result_shapes = module.entry()->root()->shape().Leaves();
   parts.result_donors = buffers.result_donors();
   parts.released_parameters = buffers.released_parameters();
+  parts.num_partitions = module.config().num_partitions;
   parts.collective_count = drafter.collective_count();
   const std::vector<Instruction*> entry = module.entry()->instructions();
   parts.has_effects =

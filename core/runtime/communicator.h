@@ -62,7 +62,7 @@ struct CollectiveOp {
   CollectiveKind kind;
   ReductionKind reduction = ReductionKind::kSum;  // of all-reduce and reduce-scatter
   std::vector<CollectiveArray> arrays;            // several after combining; moved together
-  std::vector<std::vector<PartitionId>> groups;   // disjoint; a partition in none takes no part
+  std::vector<std::vector<PartitionId>> groups;   // disjoint; who is in none gets zeros of a broadcast
   std::vector<std::pair<PartitionId, PartitionId>>
       pairs;           // of permute: source, target; no source gives zeros
   int64_t number = 0;  // position among the collectives of its program

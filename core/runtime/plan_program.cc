@@ -7,7 +7,6 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
-#include "core/memory/slice.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/waiting_threads.h"
 
@@ -61,6 +60,13 @@ int64_t PlanProgram::base_count() const {
          static_cast<int64_t>(parts_.parameter_shapes.size() + parts_.result_shapes.size());
 }
 
+// RunContext counts the partitions of all replicas.
+RunInfo PlanProgram::InfoOf(const RunContext& context) const {
+  const int64_t number = context.partition.value();
+  return {static_cast<uint32_t>(number % parts_.num_partitions),
+          static_cast<uint32_t>(number / parts_.num_partitions)};
+}
+
 void PlanProgram::FillBases(const RunContext& context, RunInfo* info, char* temp, char** bases) const {
   bases[kRunInfoBase] = reinterpret_cast<char*>(info);
   bases[kTempBase] = temp;
@@ -71,7 +77,7 @@ void PlanProgram::FillBases(const RunContext& context, RunInfo* info, char* temp
 }
 
 Future PlanProgram::RunInline(const RunContext& context, char* temp) const {
-  RunInfo info{static_cast<uint32_t>(context.partition.value()), 0};
+  RunInfo info = InfoOf(context);
   absl::InlinedVector<char*, 32> bases(base_count());
   FillBases(context, &info, temp, bases.data());
   RunState state(context, bases.data(), 0);
@@ -93,7 +99,7 @@ Future PlanProgram::Start(RunContext context) const {
   auto execution = std::make_shared<Execution>();
   execution->program = shared_from_this();
   execution->context = std::move(context);
-  execution->info.partition_id = static_cast<uint32_t>(execution->context.partition.value());
+  execution->info = InfoOf(execution->context);
   execution->bases.resize(base_count());
   execution->state =
       std::make_unique<RunState>(execution->context, execution->bases.data(), parts_.collective_count);

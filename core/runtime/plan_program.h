@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/codegen/kernel.h"
+#include "core/memory/slice.h"
 #include "core/runtime/plan.h"
 #include "core/runtime/program.h"
 
@@ -17,6 +18,7 @@ struct ProgramParts {
   std::vector<Shape> parameter_shapes, result_shapes;
   std::vector<int> result_donors, released_parameters;
   Plan plan{{}};
+  int64_t num_partitions = 1;  // of each replica
   int64_t collective_count = 0;
   bool has_effects = false;
   int64_t temp_bytes = 0;
@@ -46,6 +48,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
 
  private:
   explicit PlanProgram(ProgramParts parts);
+  RunInfo InfoOf(const RunContext& context) const;
   void FillBases(const RunContext& context, RunInfo* info, char* temp, char** bases) const;
   Future RunInline(const RunContext& context, char* temp) const;
   int64_t base_count() const;

@@ -296,6 +296,60 @@ absl::Status ImportCollectivePermute(OpImporter& c) {
   return c.Emit(Opcode::kCollectivePermute, c.operands(), std::move(attributes));
 }
 
+namespace {
+
+// What async_start may hold.
+constexpr absl::string_view kAsynchronous[] = {
+    "stablehlo.all_gather",         "stablehlo.all_reduce",
+    "stablehlo.all_to_all",         "stablehlo.collective_broadcast",
+    "stablehlo.collective_permute", "stablehlo.collective_reduce",
+    "stablehlo.dynamic_slice",      "stablehlo.dynamic_update_slice",
+    "stablehlo.reduce_scatter",     "stablehlo.slice"};
+
+// A value stands for the future of it.
+absl::Status AliasFuture(OpImporter& c, const MlirType& future, Instruction* value, absl::string_view label) {
+  if (future.kind != MlirTypeKind::kFuture)
+    return c.Error(label, absl::StrCat(ToString(future), " is not a future"));
+  SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape());
+  if (shape != value->shape())
+    return c.Error(label,
+                   absl::StrCat("the result is ", shape.ToString(), ", not ", value->shape().ToString()));
+  return c.Alias(value);
+}
+
+}  // namespace
+
+// The operation in the region, as if it stood alone: every collective here runs beside what does not need its
+// result, whether the program says so or not.
+absl::Status ImportAsyncStart(OpImporter& c) {
+  const size_t n = c.operands().size();
+  SHOAL_RETURN_IF_ERROR(c.Expect(n, 1, 1));
+  const std::vector<MlirBlock*>& blocks = c.op().regions[0]->blocks;
+  if (blocks.size() != 1 || blocks[0]->operations.size() != 2)
+    return c.Error("C1", "its region is not one operation and a return");
+  const MlirBlock& block = *blocks[0];
+  const absl::string_view name = block.operations[0]->name;
+  if (std::find(std::begin(kAsynchronous), std::end(kAsynchronous), name) == std::end(kAsynchronous))
+    return c.Error("C2", absl::StrCat(name, " is neither a collective nor a slice"));
+  if (block.arguments.size() != n)
+    return c.Error("C3", absl::StrCat("its region has ", block.arguments.size(), " arguments"));
+  for (size_t i = 0; i < n; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(*block.arguments[i]->type));
+    if (shape != c.operand_shape(i))
+      return c.Error("C3", absl::StrCat("argument ", i, " of its region is ", shape.ToString()));
+    c.region().Bind(block.arguments[i], c.operand(i));
+  }
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results, c.region().Import(block));
+  if (results.size() != 1)
+    return c.Error("C4", absl::StrCat("its region returns ", results.size(), " values"));
+  return AliasFuture(c, *c.op().results[0]->type, results[0], "C4");
+}
+
+absl::Status ImportAsyncDone(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  return AliasFuture(c, *c.op().operands[0]->type, c.operand(0), "C1");
+}
+
 absl::Status ImportPartitionId(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(0));
   return c.Emit(Opcode::kPartitionId, {});

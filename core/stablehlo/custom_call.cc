@@ -216,6 +216,9 @@ absl::Status ImportCustomCall(OpImporter& c) {
   if (target == "annotate_device_placement" && c.operands().size() == 1) return ImportIdentity(c);
   // So do layouts.
   if (target == "LayoutConstraint" && c.operands().size() == 1) return ImportIdentity(c);
+  // JAX's wish that the second operand be computed after the first. No value depends on it, and the order is
+  // the scheduler's.
+  if (target == "control_dep" && c.op().results.empty()) return absl::OkStatus();
   attributes.target = std::string(target);
   attributes.backend_config = BackendConfig(c);
   SHOAL_ASSIGN_OR_RETURN(attributes.api_version, ApiVersion(c));

@@ -90,6 +90,8 @@ absl::Status ImportTuple(OpImporter& c);
 absl::Status ImportAllGather(OpImporter& c);
 absl::Status ImportAllReduce(OpImporter& c);
 absl::Status ImportAllToAll(OpImporter& c);
+absl::Status ImportAsyncDone(OpImporter& c);
+absl::Status ImportAsyncStart(OpImporter& c);
 absl::Status ImportCollectiveBroadcast(OpImporter& c);
 absl::Status ImportCollectivePermute(OpImporter& c);
 absl::Status ImportPartitionId(OpImporter& c);

@@ -80,6 +80,9 @@ absl::StatusOr<Shape> ShapeOf(const MlirType& type) {
       }
       return Shape::Tuple(std::move(elements));
     }
+    case MlirTypeKind::kFuture:  // its value: what starts it also ends it
+      if (type.elements.size() != 1 || type.elements[0]->kind != MlirTypeKind::kTensor) break;
+      return ShapeOf(*type.elements[0]);
     case MlirTypeKind::kTensor: {
       if (type.elements[0]->kind != MlirTypeKind::kScalar) break;
       for (int64_t dim : type.dims) {

@@ -216,6 +216,8 @@ std::string ToString(const MlirType& type) {
       return absl::StrCat("tensor<*x", ToString(*type.elements[0]), ">");
     case MlirTypeKind::kTuple:
       return absl::StrCat("tuple<", TypeList(type.elements), ">");
+    case MlirTypeKind::kFuture:
+      return absl::StrCat("!stablehlo.future<", TypeList(type.elements), ">");
     case MlirTypeKind::kFunction:
       return absl::StrCat("(", TypeList(type.elements), ") -> (", TypeList(type.results), ")");
     case MlirTypeKind::kToken:

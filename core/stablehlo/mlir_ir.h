@@ -37,6 +37,7 @@ enum class MlirTypeKind : uint8_t {
   kTensor,    // dims, elements[0]; encoding may be null
   kUnranked,  // elements[0]
   kTuple,     // elements
+  kFuture,    // elements: what it gives
   kFunction,  // elements -> results
   kToken,
   kNone,

@@ -20,6 +20,8 @@ constexpr Row kRows[] = {
     {"stablehlo.all_reduce", ImportAllReduce},
     {"stablehlo.all_to_all", ImportAllToAll},
     {"stablehlo.and", ImportElementwise},
+    {"stablehlo.async_done", ImportAsyncDone},
+    {"stablehlo.async_start", ImportAsyncStart},
     {"stablehlo.atan2", ImportElementwise},
     {"stablehlo.batch_norm_grad", ImportBatchNormGrad},
     {"stablehlo.batch_norm_inference", ImportBatchNormInference},

@@ -19,7 +19,7 @@ absl::string_view FullName(absl::string_view name) {
 
 bool IsIsolated(absl::string_view name) {
   return name == "builtin.module" || name == "func.func" || name == "sdy.manual_computation" ||
-         name == "sdy.named_computation";
+         name == "sdy.named_computation" || name == "stablehlo.async_start";
 }
 
 }  // namespace

@@ -149,6 +149,12 @@ MlirType* TextParser::DialectType() {
     return entry.type;
   }
   if (name == "stablehlo.token" || name == "mhlo.token") return module_->NewType(MlirTypeKind::kToken);
+  if (name == "stablehlo.future") {
+    MlirType* type = module_->NewType(MlirTypeKind::kFuture);
+    scan_.Expect("<");
+    type->elements = TypeList(">");
+    return type;
+  }
   if (scan_.PeekHere() == '<') {
     scan_.Take("<");
     scan_.SkipToClose('>');

@@ -190,6 +190,12 @@ MlirType* Quantized(EntryReader& reader, bool per_axis) {
   return reader.OtherType("quant.uniform_per_axis");
 }
 
+MlirType* FutureType(EntryReader& reader) {
+  MlirType* type = reader.module()->NewType(MlirTypeKind::kFuture);
+  type->elements = reader.Types();
+  return type;
+}
+
 }  // namespace
 
 MlirAttribute* ReadVhloAttribute(EntryReader& reader) {
@@ -293,8 +299,7 @@ MlirType* ReadVhloType(EntryReader& reader) {
       reader.Type();
       return reader.OtherType("memref");
     case kFutureType:
-      reader.Types();
-      return reader.OtherType("stablehlo.future");
+      return FutureType(reader);
     default:
       reader.Fail(absl::StrCat("vhlo type code ", code));
       return nullptr;
@@ -305,6 +310,7 @@ MlirType* ReadStablehloType(EntryReader& reader) {
   // StablehloBytecode.cpp's TypeCode.
   const uint64_t code = reader.VarInt();
   if (code == 0) return reader.module()->NewType(MlirTypeKind::kToken);
+  if (code == 1) return FutureType(reader);
   reader.Fail(absl::StrCat("stablehlo type code ", code));
   return nullptr;
 }

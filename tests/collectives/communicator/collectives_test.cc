@@ -60,7 +60,8 @@ Bytes Encode(ElementType type, const std::vector<int>& values) {
 // Numbers of every partition by array, in place of bytes.
 using Numbers = std::vector<std::vector<std::vector<int>>>;
 
-// The plain definition. `outputs` is sized; partitions in no group keep what they have.
+// The plain definition. `outputs` is sized; partitions in no group keep what they have, but for a
+// broadcast's.
 void Define(const CollectiveOp& op, const std::vector<std::vector<PartitionId>>& groups,
             const Numbers& inputs, Numbers* outputs) {
   for (size_t a = 0; a < op.arrays.size(); ++a) {
@@ -69,6 +70,9 @@ void Define(const CollectiveOp& op, const std::vector<std::vector<PartitionId>>&
       for (auto& out : *outputs) std::fill(out[a].begin(), out[a].end(), 0);
       for (const auto& [source, target] : op.pairs) (*outputs)[target.value()][a] = inputs[source.value()][a];
       continue;
+    }
+    if (op.kind == CollectiveKind::kCollectiveBroadcast) {
+      for (auto& out : *outputs) std::fill(out[a].begin(), out[a].end(), 0);
     }
     for (const auto& group : groups) {
       const int n = static_cast<int>(group.size());
@@ -154,16 +158,19 @@ class CollectivesTest : public testing::TestWithParam<Setup> {
       if (in_place) out[p] = in[p];
     }
     Define(op, groups, inputs, &want);
+    const auto takes_part = [&](int p) {
+      return size_of[p] > 0 || op.kind == CollectiveKind::kCollectiveBroadcast;
+    };
     std::vector<Future> futures;
     for (int k = 0; k < partitions; ++k) {
       const int p = static_cast<int>((k + op.number) % partitions);
-      if (size_of[p] > 0) futures.push_back(job_->Start(op, p, 1, in_place ? out[p] : in[p], &out[p]));
+      if (takes_part(p)) futures.push_back(job_->Start(op, p, 1, in_place ? out[p] : in[p], &out[p]));
     }
     const Future all = Join(futures);
     ASSERT_TRUE(all.AwaitFor(absl::Seconds(60)));
     ASSERT_TRUE(all.status().ok()) << all.status();
     for (int p = 0; p < partitions; ++p) {
-      for (size_t a = 0; a < op.arrays.size() && size_of[p] > 0; ++a) {
+      for (size_t a = 0; a < op.arrays.size() && takes_part(p); ++a) {
         ASSERT_EQ(out[p][a], Encode(op.arrays[a].type, want[p][a])) << "partition " << p << ", array " << a;
       }
       if (!in_place) {

@@ -141,16 +141,18 @@ ENTRY main {
 
 TEST(LowerTest, PartitionIdComesFromTheRun) {
   auto program = CompileText(R"(
-HloModule who
+HloModule who, replica_count=2, num_partitions=4
 ENTRY main {
   id = u32[] partition-id()
-  one = u32[] constant(1)
-  ROOT r = u32[] add(id, one)
+  replica = u32[] replica-id()
+  ten = u32[] constant(10)
+  tens = u32[] multiply(replica, ten)
+  ROOT r = u32[] add(id, tens)
 }
 )");
   ASSERT_NE(program, nullptr);
   EXPECT_TRUE(program->is_small());
-  EXPECT_THAT(RunProgram(*program, {}, nullptr, 6)[0].As<uint32_t>(), ElementsAre(7));
+  EXPECT_THAT(RunProgram(*program, {}, nullptr, 6)[0].As<uint32_t>(), ElementsAre(12));
 }
 
 TEST(LowerTest, ParametersAndConstantsHandedThrough) {

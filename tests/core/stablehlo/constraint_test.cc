@@ -27,6 +27,16 @@ constexpr char kAddNarrow[] =
     "({^bb0(%a: tensor<f16>, %b: tensor<f16>): %s = stablehlo.add %a, %b : tensor<f16> "
     "stablehlo.return %s : tensor<f16>})";
 
+constexpr char kSlice[] =
+    "({^bb0(%a: tensor<8xf32>): %s = stablehlo.slice %a [0:3] : (tensor<8xf32>) -> tensor<3xf32> "
+    "stablehlo.return %s : tensor<3xf32>})";
+constexpr char kSliceOfNegated[] =
+    "({^bb0(%a: tensor<8xf32>): %b = stablehlo.negate %a : tensor<8xf32> "
+    "%s = stablehlo.slice %b [0:3] : (tensor<8xf32>) -> tensor<3xf32> stablehlo.return %s : tensor<3xf32>})";
+constexpr char kNegate[] =
+    "({^bb0(%a: tensor<8xf32>): %s = stablehlo.negate %a : tensor<8xf32> "
+    "stablehlo.return %s : tensor<8xf32>})";
+
 constexpr Case kCases[] = {
     {"all_gather.*C2:", "",
      R"("stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>} : (tensor<4x8xf32>) -> tensor<8x8xf32>)"},
@@ -44,6 +54,18 @@ constexpr Case kCases[] = {
      R"("stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 1, 2]]> : tensor<1x3xi64>} : (tensor<4x8xf32>) -> tensor<4x8xf32>)"},
     {"collective_permute.*C4:", "",
      R"("stablehlo.collective_permute"(%x) {source_target_pairs = dense<[[0, 4]]> : tensor<1x2xi64>} : (tensor<4x8xf32>) -> tensor<4x8xf32>)"},
+    {"async_start.*C1:", kSliceOfNegated,
+     R"("stablehlo.async_start"(%v) BODY : (tensor<8xf32>) -> !stablehlo.future<tensor<3xf32>>)"},
+    {"async_start.*C2:", kNegate,
+     R"("stablehlo.async_start"(%v) BODY : (tensor<8xf32>) -> !stablehlo.future<tensor<8xf32>>)"},
+    {"async_start.*C3:", kSlice,
+     R"("stablehlo.async_start"(%v, %v) BODY : (tensor<8xf32>, tensor<8xf32>) -> !stablehlo.future<tensor<3xf32>>)"},
+    {"async_start.*C3:", kSlice,
+     R"("stablehlo.async_start"(%x) BODY : (tensor<4x8xf32>) -> !stablehlo.future<tensor<3xf32>>)"},
+    {"async_start.*C4:", kSlice,
+     R"("stablehlo.async_start"(%v) BODY : (tensor<8xf32>) -> !stablehlo.future<tensor<3xf64>>)"},
+    {"async_start.*C4:", kSlice, R"("stablehlo.async_start"(%v) BODY : (tensor<8xf32>) -> tensor<3xf32>)"},
+    {"async_done.*C1:", "", R"("stablehlo.async_done"(%z) : (tensor<f32>) -> tensor<f32>)"},
     {"batch_norm_inference.*C1:", "",
      R"("stablehlo.batch_norm_inference"(%x, %v, %v, %v, %v) {epsilon = 0.1 : f32, feature_index = 2 : i64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>)"},
     {"batch_norm_inference.*C2:", "",

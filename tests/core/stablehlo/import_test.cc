@@ -208,6 +208,35 @@ TEST(ImportTest, CollectivesNumberDevices) {
 }
 
 // What the caller compiles for counts where the program does not say.
+// The names inside, as MLIR prints them, are those of values outside; the future goes through a function.
+TEST(ImportTest, AFutureIsItsValue) {
+  auto module = Import(R"(
+    module attributes {mhlo.num_replicas = 2 : i32} {
+      func.func @main(%arg0: tensor<3xf32>) -> tensor<6xf32> {
+        %0 = stablehlo.negate %arg0 : tensor<3xf32>
+        %1 = "stablehlo.async_start"(%0) ({
+        ^bb0(%arg1: tensor<3xf32>):
+          %0 = "stablehlo.all_gather"(%arg1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<3xf32>) -> tensor<6xf32>
+          stablehlo.return %0 : tensor<6xf32>
+        }) : (tensor<3xf32>) -> !stablehlo.future<tensor<6xf32>>
+        stablehlo.custom_call @control_dep(%1, %0) {has_side_effect = true} : (!stablehlo.future<tensor<6xf32>>, tensor<3xf32>) -> ()
+        %2 = call @wait(%1) : (!stablehlo.future<tensor<6xf32>>) -> tensor<6xf32>
+        return %2 : tensor<6xf32>
+      }
+      func.func private @wait(%arg0: !stablehlo.future<tensor<6xf32>>) -> tensor<6xf32> {
+        %0 = "stablehlo.async_done"(%arg0) : (!stablehlo.future<tensor<6xf32>>) -> tensor<6xf32>
+        return %0 : tensor<6xf32>
+      }
+    })");
+  ASSERT_NE(module, nullptr);
+  const Instruction* gather = Find(*module, Opcode::kAllGather);
+  ASSERT_NE(gather, nullptr);
+  EXPECT_EQ(gather->parent(), module->entry());
+  EXPECT_EQ(gather->operand(0)->opcode(), Opcode::kNegate);
+  EXPECT_EQ(module->entry()->root()->operand(0), gather);
+  EXPECT_EQ(Find(*module, Opcode::kCustomCall), nullptr);
+}
+
 TEST(ImportTest, TheCallerSaysHowManyReplicas) {
   const std::string program =
       "func.func @main(%a: tensor<f32>) -> tensor<f32> {\n%0 = \"stablehlo.collective_permute\"(%a) "

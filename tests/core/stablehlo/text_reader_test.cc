@@ -177,9 +177,10 @@ TEST(TextReaderTest, Constants) {
 }
 
 TEST(TextReaderTest, AttributesPrintAsTheyAreRead) {
-  for (absl::string_view text : {"{a = 1 : i64, b = \"q\\22\\0A\", c = [true, unit], d = @f::@g}",
-                                 "array<i64: 1, -2>", "18446744073709551615 : ui64", "array<i1: true, false>",
-                                 "tensor<2x?xf32>", "(tensor<f32>) -> (!stablehlo.token)"}) {
+  for (absl::string_view text :
+       {"{a = 1 : i64, b = \"q\\22\\0A\", c = [true, unit], d = @f::@g}", "array<i64: 1, -2>",
+        "18446744073709551615 : ui64", "array<i1: true, false>", "tensor<2x?xf32>",
+        "(tensor<f32>) -> (!stablehlo.token)", "!stablehlo.future<tensor<2xf32>>"}) {
     EXPECT_EQ(Constant(text), text);
   }
 }

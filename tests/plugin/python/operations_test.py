@@ -136,3 +136,82 @@ def test_complex_clamp_and_real_products_of_complex_numbers():
     got = jax.jit(lambda a, b: jax.lax.dot(a, b, preferred_element_type=jnp.float32))(x, y)
     np.testing.assert_allclose(got, (x @ y).real, rtol=1e-5, atol=1e-5)
     """)
+
+
+def test_asynchronous_collectives_and_control_dependencies():
+    run("""
+    from jax._src.lax import parallel
+    from jax.experimental.control_deps import schedule
+    mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Explicit,))
+    jax.set_mesh(mesh)
+    ring = [(0, 1), (1, 2), (2, 3)]  # nobody sends to the first
+
+    def all_kinds(x):
+        started = [parallel.psum_start(x, "i"), parallel.all_gather_start(x, "i", tiled=True),
+                   parallel.psum_scatter_start(x, "i", scatter_dimension=0, tiled=True),
+                   parallel.all_to_all_start(x, "i", split_axis=0, concat_axis=1, tiled=True),
+                   parallel.ppermute_start(x, "i", ring)]
+        y = x @ x[:3].T
+        done = [s.done() for s in started]
+        schedule([started[-1].x, y, done[0]])
+        return y, *done
+
+    # In a loop too, as jax.experimental.control_deps is meant to be used.
+    def pipelined(x):
+        def step(carry, _):
+            y, total = carry
+            future = parallel.ppermute_start(y, "i", ring)
+            total = total + y
+            y = future.done()
+            schedule([future.x, total, y])
+            return (y, total), None
+        (last, total), _ = jax.lax.scan(step, (x, jnp.zeros_like(x)), None, length=3)
+        return total + last
+
+    P = jax.P("i")
+    x = np.random.default_rng(0).integers(-9, 9, (32, 3)).astype(np.float32)
+    arg = jax.device_put(x, jax.sharding.NamedSharding(mesh, P))
+    y, total, gathered, scattered, exchanged, sent = map(np.asarray, jax.jit(
+        jax.shard_map(all_kinds, out_specs=(P,) * 6, check_vma=False))(arg))
+    parts = x.reshape(4, 8, 3)
+    np.testing.assert_array_equal(y, np.concatenate([p @ p[:3].T for p in parts]))
+    np.testing.assert_array_equal(total, np.tile(parts.sum(0), (4, 1)))
+    np.testing.assert_array_equal(gathered, np.tile(x, (4, 1)))
+    np.testing.assert_array_equal(scattered, parts.sum(0))
+    np.testing.assert_array_equal(exchanged, np.concatenate(
+        [np.concatenate([p[2 * d:2 * d + 2] for p in parts], 1) for d in range(4)]))
+    shift = lambda v: np.concatenate([np.zeros((8, 3), np.float32), v[:-8]])
+    np.testing.assert_array_equal(sent, shift(x))
+    got = jax.jit(jax.shard_map(pipelined, out_specs=P, check_vma=False))(arg)
+    np.testing.assert_array_equal(got, x + shift(x) + shift(shift(x)) + shift(shift(shift(x))))
+    """, SHOAL_NUM_DEVICES="4")
+
+
+def test_replicas_of_partitions():
+    # StableHLO's tests/interpret/{replica_id,partition_id,collective_broadcast}.mlir, with two replicas of two partitions.
+    run("""
+    from jax._src.lib import xla_client
+    text = '''module @m attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32} {
+      func.func public @main() -> (tensor<ui32>, tensor<ui32>, tensor<ui32>) {
+        %r = stablehlo.replica_id : tensor<ui32>
+        %p = stablehlo.partition_id : tensor<ui32>
+        %ten = stablehlo.constant dense<10> : tensor<ui32>
+        %0 = stablehlo.multiply %r, %ten : tensor<ui32>
+        %1 = stablehlo.add %0, %p : tensor<ui32>
+        %2 = stablehlo.add %1, %ten : tensor<ui32>
+        %b = "stablehlo.collective_broadcast"(%2) {replica_groups = dense<[[1]]> : tensor<1x1xi64>,
+          channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : (tensor<ui32>) -> tensor<ui32>
+        return %r, %p, %b : tensor<ui32>, tensor<ui32>, tensor<ui32>
+      }
+    }'''
+    options = xla_client.CompileOptions()
+    options.num_replicas, options.num_partitions = 2, 2
+    options.executable_build_options.use_spmd_partitioning = True
+    devices = jax.devices()
+    options.device_assignment = xla_client.DeviceAssignment.create(np.arange(4).reshape(2, 2))
+    run = devices[0].client.compile_and_load(text, xla_client.DeviceList(tuple(devices)), options)
+    outs = run.execute_sharded([]).disassemble_into_single_device_arrays()
+    replica, partition, broadcast = ([int(x) for x in parts] for parts in outs)
+    assert replica == [0, 0, 1, 1] and partition == [0, 1, 0, 1], (replica, partition)
+    assert broadcast == [0, 11, 0, 21], broadcast  # the others are in no group
+    """, SHOAL_NUM_DEVICES="4")
