@@ -17,6 +17,7 @@ _COLLECTIVE = re.compile(rf"^(?:ROOT )?%?(?P<name>\S+) = (?P<shape>.*?) (?P<kind
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%?(?P<name>[\w.-]+) .*\{$")
 _WHILE = re.compile(r" while\(%?([\w.-]+)\), condition=%?([\w.-]+), body=%?([\w.-]+)")
 _CALLED = re.compile(r"(?:calls|to_apply|true_computation|false_computation)=%?([\w.-]+)|branch_computations=\{([^}]*)\}")
+_INTEGER = r" s\d+\[\] constant\((-?\d+)\)"
 _WHOLE = re.compile(r"/whole\((?P<why>.*)\)$")
 
 
@@ -139,19 +140,40 @@ class _Program:
                     self._count(called, times)
 
     def _trip_count(self, computation: str, state: str, condition: str, body: str) -> int | None:
-        """Of JAX's loops, which count from one constant to another by one."""
+        """Of loops that count from one constant up to another, as JAX's do."""
         limit = re.search(r"ROOT .*?\((.*?)\).*calls=%?([\w.-]+)", "\n".join(self.lines[condition]))
         inner = "\n".join(self.lines[condition] + (self.lines.get(limit[2], []) if limit else []))
-        bounds, index = re.findall(r" s\d+\[\] constant\((-?\d+)\)", inner), re.findall(r"get-tuple-element\(.*?\), index=(\d+)", inner)
+        bounds = re.findall(_INTEGER, inner)
+        index = re.findall(r"get-tuple-element\(.*?\), index=(\d+)", inner)
         if len(bounds) != 1 or len(index) != 1 or "direction=LT" not in inner:
             return None
-        elements = self._definition(computation, state, r"tuple\((.*?)\)(?:,|$)")
-        if elements is None:
+        first = self._definition(computation, self._element(computation, state, int(index[0])), _INTEGER)
+        step = self._step(body, int(index[0]))
+        if first is None or step <= 0:
             return None
-        first = self._definition(computation, re.findall(r"%?([\w.-]+)", elements)[int(index[0])], r"constant\((-?\d+)\)")
-        return None if first is None else max(0, int(bounds[0]) - int(first))
+        return max(0, math.ceil((int(bounds[0]) - int(first)) / step))
+
+    def _step(self, body: str, index: int) -> int:
+        """The constant that a loop's body adds to its counter: 1, JAX's own, where the addition is not to be seen."""
+        root = re.search(r"ROOT %?([\w.-]+) = ", "\n".join(self.lines[body]))
+        counter = self._element(body, root[1], index) if root else ""
+        fused = self._definition(body, counter, r" fusion\(.*calls=%?([\w.-]+)")
+        if fused:
+            text = "\n".join(self.lines.get(fused, []))
+            steps = re.findall(_INTEGER, text) if re.search(r"ROOT \S+ = s\d+\[\] add\(", text) else []
+        else:
+            operands = self._definition(body, counter, r" add\((.*?)\)") or ""
+            steps = [self._definition(body, name, _INTEGER) for name in re.findall(r"%?([\w.-]+)", operands)]
+            steps = [step for step in steps if step is not None]
+        return int(steps[0]) if len(steps) == 1 else 1
+
+    def _element(self, computation: str, state: str, index: int) -> str:
+        """The name of element `index` of the tuple `state`; empty if that is no tuple."""
+        elements = self._definition(computation, state, r" tuple\((.*?)\)(?:,|$)")
+        return re.findall(r"%?([\w.-]+)", elements)[index] if elements else ""
 
     def _definition(self, computation: str, name: str, pattern: str) -> str | None:
+        """What the pattern's group finds in the line that defines `name`."""
         for line in self.lines[computation]:
             if re.match(rf"(?:ROOT )?%?{re.escape(name)} = ", line):
                 found = re.search(pattern, line)
@@ -227,16 +249,18 @@ def _bytes(shape: str) -> float:
 
 def _row(c: Collective) -> tuple[str, ...]:
     times = "?" if c.times is None else str(c.times)
-    return (c.kind, c.shape, f"{c.group_count}x{c.group_size}", _size(c.bytes_sent), times, _duration(c.seconds), c.operation, c.source)
+    groups = f"{c.group_count}x{c.group_size}"
+    return c.kind, c.shape, groups, _size(c.bytes_sent), times, _duration(c.seconds), c.operation, c.source
 
 
 def _size(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError
+    if count < 1024:
+        return f"{count:.0f} B"
+    exponent = min(3, int(math.log2(count)) // 10)
+    return f"{count / 1024**exponent:.1f} {' KMG'[exponent]}iB"
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds * 1e6:.0f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} us"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

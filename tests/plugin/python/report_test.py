@@ -39,6 +39,9 @@ loop = lambda n: lambda h, w: jax.lax.fori_loop(0, n, lambda i, h: step(h, w), h
 args = arg((32, 64), None, "x"), arg((64, 64), "x")
 (c,) = told(loop(7), *args, out=sh(None, "x")).collectives
 assert c.times == 7 and c.kind == "reduce-scatter" and c.bytes_sent == 32 * 16 * 4 * 3, c
+by_three = lambda h, w: jax.lax.while_loop(lambda s: s[0] < 10, lambda s: (s[0] + 3, step(s[1], w)), (0, h))[1]
+(c,) = told(by_three, *args, out=sh(None, "x")).collectives
+assert c.times == 4, c
 (c,) = told(lambda h, w, n: jax.lax.fori_loop(0, n, lambda i, h: step(h, w), h), *args, jnp.int32(3), out=sh(None, "x")).collectives
 assert c.times is None and c.total_bytes == c.bytes_sent, c
 """,
