@@ -11,9 +11,9 @@ import faulthandler
 import json
 import os
 import pathlib
-import select
 import subprocess
 import sys
+import tempfile
 import time
 
 PATIENCE_S = 120  # for one program on both sides
@@ -54,21 +54,27 @@ def run(first, count):
 
 
 def one_worker(first, count):
+    from sharded_run import told as lines
+
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_", "JAX_"))}
     env.update(JAX_PLATFORMS="shoal,cpu", JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1", XLA_FLAGS=QUICK)
     command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(count)]
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as worker:
-        at = first
-        while at < first + count:
-            ready, _, _ = select.select([worker.stdout], [], [], PATIENCE_S)
-            line = worker.stdout.readline() if ready else ""
-            if not line:
-                worker.kill()
-                errors = worker.stderr.read()[-3000:]
-                yield {"seed": at, "verdict": "crashed" if ready else f"no end in {PATIENCE_S} s", "detail": errors}
-                return
+    # A file, not a pipe: nobody reads a pipe of errors while the worker runs, and a full one would stop it.
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=errors) as worker,
+    ):
+        at, why = first, "crashed"
+        for line in lines(worker, PATIENCE_S):
+            if line == "stuck":
+                why = f"no end in {PATIENCE_S} s"
+                break
             yield json.loads(line)
             at += 1
+        if at < first + count:
+            worker.wait()
+            errors.seek(0)
+            yield {"seed": at, "verdict": why, "detail": errors.read().decode(errors="replace")[-3000:]}
 
 
 def work(seeds):

@@ -224,11 +224,11 @@ def child(first, count):
         print(f"end {seed} {judge(generate(seed)) or 'ok'}", flush=True)
 
 
-def told(process):
+def told(process, seconds=SECONDS_A_PROGRAM):
     """The lines that a process prints; the last is "stuck" if none comes for long, and then it is ended."""
     rest = b""
     while True:
-        ready, _, _ = select.select([process.stdout], [], [], SECONDS_A_PROGRAM)
+        ready, _, _ = select.select([process.stdout], [], [], seconds)
         if not ready:
             process.kill()
             yield "stuck"

@@ -13,6 +13,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
@@ -35,13 +36,12 @@ def main():
     programs = list(all_programs(options.checkout / "stablehlo", options.filter))
     if options.worker is not None:
         return work(programs[options.worker:])
-    counts, reasons = collections.Counter(), collections.Counter()
+    counts = collections.Counter()
     for at, (verdict, detail) in enumerate(run(options, len(programs))):
         suite, name, number, _ = programs[at]
         counts[suite, verdict] += 1
         if verdict != "passed":
             print(f"{suite}/{name} #{number}: {verdict}: {detail}", flush=True)
-            reasons[detail[:70]] += 1
     for (suite, verdict), n in sorted(counts.items()):
         print(f"{suite}: {n} {verdict}")
     return any(verdict == "failed" for _, verdict in counts)
@@ -62,12 +62,18 @@ def run(options, count):
     while at < count:
         command = [sys.executable, __file__, str(options.checkout), options.filter, "--worker", str(at)]
         env = dict(os.environ, JAX_ENABLE_X64="1", SHOAL_NUM_DEVICES="8", PYTHONUNBUFFERED="1")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as worker:
+        # A file, not a pipe: nobody reads a pipe of errors while the worker runs, and a full one would stop it.
+        with (
+            tempfile.TemporaryFile() as errors,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env) as worker,
+        ):
             for line in worker.stdout:
                 yield json.loads(line)
                 at += 1
             if at < count:
-                yield "failed", "crashed: " + worker.stderr.read()[-500:]
+                worker.wait()
+                errors.seek(0)
+                yield "failed", "crashed: " + errors.read().decode(errors="replace")[-500:]
                 at += 1
 
 
