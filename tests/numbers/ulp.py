@@ -1,6 +1,6 @@
 """How far elementary and special functions are from the truth, in units in the last place, over all of a float's range.
 
-    PYTHONPATH=WHERE_MPMATH_IS python tests/numbers/ulp.py [--types f32,f64] [-k NAME] [--count 2000] [--beside cpu]
+    .venv/bin/python tests/numbers/ulp.py [--types f32,f64] [-k NAME] [--count 2000] [--beside cpu]
 
 The truth is mpmath's, at 200 bits. Arguments are random bit patterns (subnormal and huge numbers are as likely as others),
 numbers of ordinary size, neighbours of zeros, poles and branch points, multiples of pi/2, and the special values; all of

@@ -8,7 +8,6 @@ has the label of the constraint.
 
 import argparse
 import collections
-import os
 import pathlib
 import re
 import subprocess

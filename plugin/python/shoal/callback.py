@@ -184,8 +184,8 @@ def forget_failed_tokens() -> None:
     """Makes JAX's barrier for effects tell of a failed callback once.
 
     JAX keeps the end of the last program with callbacks of each device and waits for it in jax.effects_barrier and when
-    Python exits. jaxlib's own CPU backend fails in the call already; here it fails later, and JAX would keep that end,
-    and raise again, for ever.
+    Python exits. A program of one device fails in the call already, as with jaxlib; one of several fails later, and JAX
+    would keep that end, and raise again, for ever.
     """
     from jax._src import dispatch
 
@@ -216,6 +216,7 @@ def explain_missing_stream() -> None:
         except jax.errors.JaxRuntimeError as error:
             if str(error).removesuffix(": ") != "UNIMPLEMENTED":
                 raise
-            raise jax.errors.JaxRuntimeError(f"{error}XLA FFI GPU context is not available: a CPU has no stream") from None
+            message = f"{error}XLA FFI GPU context is not available: a CPU has no stream"
+            raise jax.errors.JaxRuntimeError(message) from None
 
     jaxlib.ExecutionContext.stream = property(stream)

@@ -2,8 +2,8 @@
 caller wants copied.
 
 jaxlib copies such a tensor with a semantics of host buffers that its client for plugins refuses. `register` puts a
-function of the same name before it that shares what can be shared and leaves the rest to `device_put`. Where the caller
-forbids copies, jaxlib's error stands.
+function of its own in the place of jaxlib's, which shares what can be shared and copies the rest as `device_put` does.
+Where the caller forbids copies, jaxlib's error stands.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 _CPU = 1
-# Codes of types.
+# Codes of types in the DLPack specification.
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
 _BFLOAT, _BOOL = 4, 6
 

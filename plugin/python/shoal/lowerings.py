@@ -40,7 +40,7 @@ def register() -> None:
 
 
 # jaxlib fails to write the error functions of floats of 4 and 8 bits in StableHLO, so no plugin ever gets them.
-_SMALL_FLOATS = [dtype for name in dir(ml_dtypes) if name.startswith("float") for dtype in [getattr(ml_dtypes, name)]]
+_SMALL_FLOATS = [getattr(ml_dtypes, name) for name in dir(ml_dtypes) if name.startswith("float")]
 
 
 def _with_signs(real, imaginary):
@@ -56,7 +56,8 @@ def _with_signs(real, imaginary):
 
     def signed(value, x):
         return lax.complex(
-            sign(lax.real(value), lax.real(x), real), sign(lax.imag(value), lax.imag(x), imaginary))
+            sign(lax.real(value), lax.real(x), real), sign(lax.imag(value), lax.imag(x), imaginary)
+        )
 
     return _then(signed)
 

@@ -1,12 +1,12 @@
 """Special functions in double precision, to take the place of JAX's lowering rules.
 
 What jaxlib writes of them in StableHLO, on its way to any plugin, is computed in f32 for f32: near their zeros, and for
-negative numbers, lgamma and digamma then keep no digit. These are right to 2 ulp of f32 everywhere (tests/numbers/ulp.py),
-for about the same number of operations, and those that lowerings.py uses for f64 too have fewer ulp there than jaxlib's.
-Each function takes and returns
-f64, but where it says so. The tuples of
-coefficients are Chebyshev fits, lowest power first, good to 2^-31 at least on the interval above them; those of lgamma
-and digamma to 2^-47, since they cancel near the zeros between negative whole numbers.
+negative numbers, lgamma and digamma then keep no digit. These are right to 2 ulp of f32 everywhere
+(tests/numbers/ulp.py), for about the same number of operations, and those that lowerings.py uses for f64 too have fewer
+ulp there than jaxlib's. Each function takes and returns f64, but where it says so.
+
+The tuples of coefficients are Chebyshev fits, lowest power first, good to 2^-31 at least on the interval above them;
+those of lgamma and digamma to 2^-47, since they cancel near the zeros between negative whole numbers.
 """
 
 import math

@@ -1,6 +1,6 @@
 """GPJax and Dynamax: a Gaussian process' posterior, a Kalman filter and a hidden Markov model, against NumPy."""
 
-from client import run, shard, whole
+from client import run, shard
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,6 +1,6 @@
 """Haiku, Chex and Distrax: an LSTM against NumPy, Chex's variants and assertions, and densities against SciPy."""
 
-from client import run, shard, whole
+from client import run, shard
 import chex
 import distrax
 import haiku as hk

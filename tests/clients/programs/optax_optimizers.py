@@ -1,6 +1,6 @@
 """Optax: Adam with weight decay, clipping and a schedule on sharded parameters, against NumPy; L-BFGS and others find minima."""
 
-from client import mesh, run, shard, whole
+from client import mesh, run, shard
 import jax
 import jax.numpy as jnp
 import numpy as np
