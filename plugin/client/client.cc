@@ -17,7 +17,7 @@ namespace {
 // A copy of more than this leaves the caller's thread, if the caller lets us.
 constexpr int64_t kInlineTransferBytes = int64_t{4} << 20;
 
-// PJRT's launch ids are any numbers of 32 bits; ours lie beyond them.
+// PJRT's launch ids are any numbers of 32 bits; ours lie beyond them, and below those of device_transfer.cc.
 constexpr int64_t kFirstOwnRun = int64_t{1} << 40;
 
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0; }
@@ -197,10 +197,9 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::CreateViewOfDeviceBuffer
     void* data, const Shape& shape, PjRtMemorySpace* space, std::function<void()> on_delete) {
   SHOAL_RETURN_IF_ERROR(CheckSpace(this, space));
   if (!IsAligned(data)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a view of ", shape.ToString(), ": the memory at 0x",
-                     absl::Hex(reinterpret_cast<uintptr_t>(data)), " is not aligned to ",
-                     Allocator::kAlignment, " bytes."));  // JAX looks for "is not aligned to N"
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a view of ", shape.ToString(), ": the memory at 0x", absl::Hex(reinterpret_cast<uintptr_t>(data)),
+        " is not aligned to ", Allocator::kAlignment, " bytes."));  // JAX looks for "is not aligned to N"
   }
   auto memory = DeviceMemory::View(data, shape.ByteSize(), /*writable=*/true, std::move(on_delete));
   return std::make_unique<PjRtBuffer>(shape, space, std::move(memory), Future());

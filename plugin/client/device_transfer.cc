@@ -1,5 +1,6 @@
 #include "plugin/client/device_transfer.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,8 +11,9 @@
 namespace shoal {
 namespace {
 
-// Above the launch ids of programs, which have 32 bits; runs that are counted here are negative.
-constexpr int64_t kFirstTransferRun = int64_t{1} << 40;
+// Above the launch ids of programs, which have 32 bits, and above the runs that a client counts from 2^40 on
+// (client.cc): a transfer and a program of the same two devices share a communicator.
+constexpr int64_t kFirstTransferRun = int64_t{1} << 41;
 constexpr PartitionId kSender(0), kReceiver(1);
 
 // A broadcast from one of two. Lives until its future is set.
