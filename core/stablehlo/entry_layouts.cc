@@ -1,9 +1,12 @@
 #include "core/stablehlo/entry_layouts.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status.h"
@@ -12,8 +15,17 @@
 namespace shoal {
 namespace {
 
-bool IsRowMajor(const IntVector& minor_to_major) {
-  return std::is_sorted(minor_to_major.rbegin(), minor_to_major.rend());
+// `minor_to_major` as EntryLayout has it; `text` is how the program writes it.
+absl::StatusOr<IntVector> Checked(IntVector minor_to_major, absl::string_view text) {
+  IntVector sorted = minor_to_major;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<int64_t>(i)) {
+      return absl::InvalidArgumentError(absl::StrCat("the layout \"", text, "\" is no permutation"));
+    }
+  }
+  const bool is_row_major = std::is_sorted(minor_to_major.rbegin(), minor_to_major.rend());
+  return is_row_major ? IntVector() : minor_to_major;
 }
 
 // "auto", "default" or "{0,1}".
@@ -28,34 +40,30 @@ absl::StatusOr<EntryLayout> Parse(absl::string_view text) {
   if (list.find(':') != absl::string_view::npos) {
     return absl::UnimplementedError(absl::StrCat("the layout \"", text, "\": arrays here have no tiles"));
   }
+  IntVector minor_to_major;
   for (absl::string_view word : absl::StrSplit(list, ',', absl::SkipEmpty())) {
-    if (!absl::SimpleAtoi(word, &layout.minor_to_major.emplace_back())) {
+    if (!absl::SimpleAtoi(word, &minor_to_major.emplace_back())) {
       return absl::InvalidArgumentError(absl::StrCat("the layout \"", text, "\" is not like {1,0}"));
     }
   }
-  IntVector sorted = layout.minor_to_major;
-  std::sort(sorted.begin(), sorted.end());
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    if (sorted[i] != static_cast<int64_t>(i)) {
-      return absl::InvalidArgumentError(absl::StrCat("the layout \"", text, "\" is no permutation"));
-    }
-  }
-  if (std::is_sorted(layout.minor_to_major.rbegin(), layout.minor_to_major.rend()))
-    layout.minor_to_major = {};
+  SHOAL_ASSIGN_OR_RETURN(layout.minor_to_major, Checked(std::move(minor_to_major), text));
   return layout;
 }
 
 // A choice that the program has made inside: its result comes from a call of @LayoutConstraint.
-void HeedConstraint(const MlirValue& result, EntryLayout& layout) {
+absl::Status HeedConstraint(const MlirValue& result, EntryLayout& layout) {
   const MlirOperation* owner = result.owner;
-  if (!layout.automatic || owner == nullptr || owner->name != "stablehlo.custom_call") return;
+  if (!layout.automatic || owner == nullptr || owner->name != "stablehlo.custom_call")
+    return absl::OkStatus();
   const MlirAttribute* target = owner->Find("call_target_name");
   const MlirAttribute* wanted = owner->Find("result_layouts");
-  if (target == nullptr || target->text != "LayoutConstraint") return;
+  if (target == nullptr || target->text != "LayoutConstraint") return absl::OkStatus();
   layout = EntryLayout();
-  if (wanted == nullptr || wanted->elements.size() != 1) return;
-  const absl::StatusOr<IntVector> minor_to_major = IntsOf(*wanted->elements[0]);
-  if (minor_to_major.ok() && !IsRowMajor(*minor_to_major)) layout.minor_to_major = *minor_to_major;
+  if (wanted == nullptr || wanted->elements.size() != 1) return absl::OkStatus();
+  SHOAL_ASSIGN_OR_RETURN(IntVector minor_to_major, IntsOf(*wanted->elements[0]));
+  const std::string text = absl::StrCat("{", absl::StrJoin(minor_to_major, ","), "}");
+  SHOAL_ASSIGN_OR_RETURN(layout.minor_to_major, Checked(std::move(minor_to_major), text));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<EntryLayout>> Read(const MlirOperation& main, absl::string_view list) {
@@ -85,7 +93,7 @@ absl::StatusOr<EntryLayouts> EntryLayoutsOf(const MlirModule& program) {
     SHOAL_ASSIGN_OR_RETURN(layouts.results, Read(*op, "res_attrs"));
     const std::vector<MlirOperation*>& body = op->regions[0]->blocks[0]->operations;
     for (size_t i = 0; i < layouts.results.size() && i < body.back()->operands.size(); ++i) {
-      HeedConstraint(*body.back()->operands[i], layouts.results[i]);
+      SHOAL_RETURN_IF_ERROR(HeedConstraint(*body.back()->operands[i], layouts.results[i]));
     }
   }
   return layouts;

@@ -273,6 +273,30 @@ TEST(ImportTest, LayoutsOfCustomCallsBecomeTransposes) {
   EXPECT_THAT(call->attributes<CustomCallAttributes>().operand_layouts, ElementsAre(ElementsAre(0, 1)));
 }
 
+// Where the compiler is to choose a result's layout, a constraint inside the program has chosen it.
+TEST(ImportTest, LayoutConstraintsOfResultsAreHeededAndChecked) {
+  const auto result_layout = [](absl::string_view layout) -> absl::StatusOr<IntVector> {
+    EntryLayouts layouts;
+    const auto module =
+        ImportStableHlo(absl::StrCat(R"(
+    func.func @main(%a: tensor<3x5xf32>) -> (tensor<3x5xf32> {mhlo.layout_mode = "auto"}) {
+      %0 = stablehlo.custom_call @LayoutConstraint(%a) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>],
+            result_layouts = [dense<)",
+                                     layout, R"(> : tensor<2xindex>]} : (tensor<3x5xf32>) -> tensor<3x5xf32>
+      return %0 : tensor<3x5xf32>
+    })"),
+                        1, &layouts);
+    if (!module.ok()) return module.status();
+    EXPECT_FALSE(layouts.results.at(0).automatic);
+    return layouts.results.at(0).minor_to_major;
+  };
+  EXPECT_THAT(*result_layout("[0, 1]"), ElementsAre(0, 1));
+  EXPECT_THAT(*result_layout("[1, 0]"), ElementsAre());  // row-major
+  for (const char* wrong : {"[0, 0]", "[1, 2]", "[0, -1]"}) {
+    EXPECT_EQ(result_layout(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+}
+
 TEST(ImportTest, ASplatIsAScalarAndItsBroadcast) {
   auto module = Import(R"(
     func.func @main() -> tensor<1000000x1000000xf32> {
