@@ -67,6 +67,8 @@ absl::Status CompileTogether(absl::Span<const KernelRequest> requests, uint64_t 
     const int peer = (peers.self + i) % peers.count;
     const absl::Status taken = TakeFrom(peers, key_of(peer), deadline, cache);
     SHOAL_LOG_AT(2) << "kernels under " << key_of(peer) << ": " << taken;
+    // Each further question to a store that is gone would take seconds to fail.
+    if (absl::IsUnavailable(taken)) break;
   }
   return absl::OkStatus();
 }

@@ -46,6 +46,20 @@ class Store : public KeyValueStore {
   std::map<std::string, std::string> values_;
 };
 
+// As a job's store is when process 0 has ended.
+class StoreThatIsGone : public KeyValueStore {
+ public:
+  absl::Status Set(absl::string_view, absl::string_view) override { return absl::UnavailableError("gone"); }
+  absl::StatusOr<std::string> Get(absl::string_view, absl::Duration) override {
+    ++questions;
+    return absl::UnavailableError("gone");
+  }
+  absl::StatusOr<std::string> TryGet(absl::string_view key) override {
+    return Get(key, absl::ZeroDuration());
+  }
+  int questions = 0;
+};
+
 // x + x of the first n numbers, for every n up to kKernels: a kernel each.
 std::string Text() {
   std::string text = "HloModule m\nENTRY main {\n  x = f32[64] parameter(0)\n", names, shapes;
@@ -59,7 +73,7 @@ std::string Text() {
 }
 
 // Compiles and runs it as process `self` of `count`; how many kernels this process compiled.
-int64_t CompileAs(int self, int count, Store& store) {
+int64_t CompileAs(int self, int count, KeyValueStore& store) {
   KernelCache cache(*Jit::Create());
   std::unique_ptr<Module> module = *ParseHloText(Text());
   EXPECT_TRUE(Fuse(*module, FusionModel{CanFuse, ElementCostNs, CanBeRowKernel}).ok());
@@ -97,6 +111,12 @@ TEST(ShareCodeTest, TogetherAndAtOnce) {
   for (int self = 0; self < 4; ++self)
     processes.emplace_back([&store, self] { EXPECT_GT(CompileAs(self, 4, store), 0); });
   for (std::thread& process : processes) process.join();
+}
+
+TEST(ShareCodeTest, AStoreThatIsGoneIsAskedOnce) {
+  StoreThatIsGone store;
+  EXPECT_EQ(CompileAs(0, 16, store), kKernels);
+  EXPECT_EQ(store.questions, 1);
 }
 
 TEST(ShareCodeTest, DamagedCodeIsCompiledAnew) {
