@@ -193,5 +193,10 @@ extern "C" __attribute__((visibility("default"))) const XLA_FFI_Api* XLA_FFI_Get
 // those of XLA_FFI_Api are.
 extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* ShoalRegisterUntypedFunction(
     const char* target, void* function) {
-  return shoal::ToFfiError(shoal::RegisterUntypedFunction(target, function));
+  try {
+    return shoal::ToFfiError(shoal::RegisterUntypedFunction(target, function));
+  } catch (const std::exception& e) {
+    return shoal::ToFfiError(
+        absl::InternalError(absl::StrCat("exception \"", e.what(), "\" in registering ", target)));
+  }
 }

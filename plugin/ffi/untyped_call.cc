@@ -25,6 +25,8 @@ using WithStatus = void (*)(void* out, const void** in, XlaCustomCallStatus* sta
 using Unified = void (*)(void* out, const void** in, const char* opaque, size_t opaque_len,
                          XlaCustomCallStatus* status);
 
+constexpr int64_t kLastUntyped = 3;
+
 class UntypedCall : public CustomCall {
  public:
   UntypedCall(void* function, CustomCallSite site) : function_(function), site_(std::move(site)) {}
@@ -39,6 +41,8 @@ class UntypedCall : public CustomCall {
       Call(out, in.data(), &status);
     } catch (const std::exception& e) {
       status.message = absl::StrCat("it threw \"", e.what(), "\"");
+    } catch (...) {
+      status.message = "it threw something that is no std::exception";
     }
     if (!status.message.has_value()) return Future();
     return absl::InternalError(absl::StrCat(
@@ -77,6 +81,12 @@ absl::Status RegisterUntypedFunction(absl::string_view target, void* function) {
           std::lock_guard<std::mutex> lock(made->mutex);
           const auto it = made->by_target.find(site.target);
           if (it == made->by_target.end()) return absl::NotFoundError(site.target);
+          if (site.api_version > kLastUntyped) {
+            return absl::InvalidArgumentError(
+                absl::StrCat("custom call '", site.target, "' has API version ", site.api_version,
+                             ", and its target is an untyped function, which is called by the versions 1 to ",
+                             kLastUntyped, "; pass custom_call_api_version, or register a typed handler"));
+          }
           return std::make_unique<UntypedCall>(it->second, site);
         });
     return made;
