@@ -1,4 +1,8 @@
 // The cross-host transfers extension: jax.device_put between devices of different processes.
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "core/base/status.h"
 #include "plugin/api/cross_host_transfers.h"
 #include "plugin/api/handles.h"
@@ -10,17 +14,21 @@ namespace {
 
 constexpr char kName[] = "cross-host transfers extension";
 
+// The caller frees what it is given only where all went well.
 absl::Status Send(CrossHostSendArgs& args) {
+  std::vector<Future> all;
   for (size_t i = 0; i < args.num_buffers; ++i) {
     SHOAL_ASSIGN_OR_RETURN(Future sent,
                            SendToDevice(*args.buffers[i]->buffer, DeviceId(args.dst_global_device_ids[i]),
                                         args.transfer_keys[i]));
-    args.send_events[i] = NewEvent(std::move(sent));
+    all.push_back(std::move(sent));
   }
+  for (size_t i = 0; i < args.num_buffers; ++i) args.send_events[i] = NewEvent(std::move(all[i]));
   return absl::OkStatus();
 }
 
 absl::Status Receive(CrossHostReceiveArgs& args) {
+  std::vector<std::unique_ptr<PjRtBuffer>> all;
   for (size_t i = 0; i < args.num_shapes; ++i) {
     SHOAL_ASSIGN_OR_RETURN(Shape shape,
                            ShapeOf(args.element_types[i], args.num_dims[i], args.shape_num_dims[i]));
@@ -28,12 +36,15 @@ absl::Status Receive(CrossHostReceiveArgs& args) {
     SHOAL_ASSIGN_OR_RETURN(
         auto buffer, ReceiveFromDevice(shape, args.device->device, DeviceId(args.src_global_device_ids[i]),
                                        args.transfer_keys[i]));
-    args.buffers[i] = NewBuffer(std::move(buffer), args.client);
+    all.push_back(std::move(buffer));
   }
+  for (size_t i = 0; i < args.num_shapes; ++i) args.buffers[i] = NewBuffer(std::move(all[i]), args.client);
   return absl::OkStatus();
 }
 
-PJRT_Error* MakeReceiveBuffers(void*) { return NotImplemented("PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers"); }
+PJRT_Error* MakeReceiveBuffers(void*) {
+  return NotImplemented("PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers");
+}
 void CopyToRemoteDevice(CopyToRemoteDeviceArgs* args) {
   args->on_done(NotImplemented("PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice"), false, args->user_arg);
 }

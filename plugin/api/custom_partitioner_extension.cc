@@ -127,10 +127,13 @@ class CallbackPartitioner : public CustomPartitioner {
 
 absl::Status Register(PJRT_Register_Custom_Partitioner_Args& args) {
   const absl::string_view target = View(args.name, args.name_size);
-  if (args.callbacks == nullptr || args.callbacks->version != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the partitioner of ", target, " has ",
-                     args.callbacks == nullptr ? "no callbacks" : "another version"));
+  if (args.callbacks == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("the partitioner of ", target, " has no callbacks"));
+  }
+  if (args.callbacks->version != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("the partitioner of ", target,
+                                                   " has callbacks of version ", args.callbacks->version,
+                                                   ", this plugin knows version 0"));
   }
   RegisterCustomPartitioner(target, std::make_shared<CallbackPartitioner>(args.callbacks));
   return absl::OkStatus();
