@@ -89,8 +89,8 @@ class RuleTable {
   std::vector<std::vector<const SimplifyRow*>> rows_;
 };
 
-// An array without elements is a constant, whatever it is computed by: LAPACK refuses matrices of size 0, and no
-// kernel need be made. An instruction with effects stays for them.
+// An array without elements is a constant, whatever it is computed by: LAPACK refuses matrices of size 0, and
+// no kernel need be made. An instruction with effects stays for them.
 Instruction* ConstantWithoutElements(Instruction& op, HloBuilder& b) {
   if (!op.shape().IsArray() || op.shape().ElementCount() != 0) return nullptr;
   if (op.opcode() == Opcode::kConstant || op.opcode() == Opcode::kParameter) return nullptr;

@@ -4,10 +4,11 @@
 //
 // Here every device gets all operands and takes the rows that are for it: right for any sizes, with the
 // traffic of an all-gather.
+#include "core/stablehlo/ragged.h"
+
 #include "absl/strings/str_cat.h"
 #include "core/ops/builder.h"
 #include "core/stablehlo/importer.h"
-#include "core/stablehlo/ragged.h"
 
 namespace shoal {
 namespace {

@@ -1,4 +1,4 @@
-// GetPjrtApi: the one symbol of the library, and the table behind it.
+// GetPjrtApi, by which a caller of PJRT finds all else, and the table behind it.
 #include "core/base/flags.h"
 #include "plugin/api/api.h"
 #include "plugin/api/cross_host_transfers.h"

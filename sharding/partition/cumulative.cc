@@ -2,8 +2,8 @@
 // dimension: each part does its own, the parts' totals are gathered, and what comes before a part is put in
 // front of it. The traffic is one row a part, however long the dimension.
 //
-//   [1 2 | 3 4 | 5 6]   parts [1 3 | 3 7 | 5 11]   totals 3 7 11   before 0 3 10   result [1 3 | 6 10 | 15
-//   21]
+//   [1 2 | 3 4 | 5 6]
+//   parts [1 3 | 3 7 | 5 11], totals 3 7 11, before 0 3 10, result [1 3 | 6 10 | 15 21]
 #include <utility>
 
 #include "sharding/mesh/axes.h"

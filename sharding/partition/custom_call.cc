@@ -1,6 +1,6 @@
 // custom-call: on parts along dimensions that pass through (sharding/rules/custom_call.cc), else on whole
-// arrays by every device; or by one device alone, if its sharding says so, as that of a host callback does; or
-// as whoever has registered a partitioner for its target wants it.
+// arrays by every device; or by one device alone, if its sharding says so, as that of a host callback does;
+// or as whoever has registered a partitioner for its target wants it.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
