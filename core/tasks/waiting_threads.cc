@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -17,6 +18,7 @@ struct WaitingThreads::Impl {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> tasks;  // guarded by mutex
+  size_t threads = 0;                       // guarded by mutex
   size_t free = 0;                          // threads that wait for a task; guarded by mutex
 
   void Work() {
@@ -50,10 +52,18 @@ void WaitingThreads::Submit(std::function<void()> task) {
   Impl& all = impl();
   std::lock_guard<std::mutex> lock(all.mutex);
   all.tasks.push_back(std::move(task));
-  if (all.tasks.size() > all.free) {
-    std::thread([&all] { all.Work(); }).detach();
-  } else {
+  if (all.tasks.size() <= all.free) {
     all.changed.notify_one();
+    return;
+  }
+  try {
+    std::thread([&all] { all.Work(); }).detach();
+    ++all.threads;
+  } catch (const std::system_error&) {
+    // The system gives no more threads: one that is there takes the task after its own.
+    if (all.threads > 0) return;
+    all.tasks.pop_back();
+    throw;
   }
 }
 
