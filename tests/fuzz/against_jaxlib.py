@@ -18,6 +18,7 @@ import time
 
 PATIENCE_S = 120  # for one program on both sides
 NOISE_RUNS = 3
+REFUSED = "refused by jaxlib"
 # jaxlib's compiler takes most of the time, and is to be right, not fast.
 QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 # Widest relative differences that need no look; on the scale of the largest number of an array, too.
@@ -35,13 +36,14 @@ def main():
         return show(options.show)
     if options.worker:
         return work(range(options.first, options.first + options.count))
-    start, bad = time.time(), []
+    start, bad, refused = time.time(), 0, 0
     for told in run(options.first, options.count):
-        if told["verdict"] != "same":
-            bad.append(told)
+        refused += told["verdict"] == REFUSED
+        if told["verdict"] not in ("same", REFUSED):
+            bad += 1
             print(f"seed {told['seed']}: {told['verdict']}\n{told['detail']}\n", flush=True)
-    print(f"{options.count} programs from seed {options.first}: {len(bad)} differ; {time.time() - start:.0f} s")
-    return len(bad) > 0
+    print(f"{options.count} programs from seed {options.first}: {bad} differ, {refused} {REFUSED}; {time.time() - start:.0f} s")
+    return bad > 0
 
 
 def run(first, count):
@@ -96,7 +98,7 @@ def judge(seed):
     try:
         want = evaluate(program, "cpu")
     except Exception as error:  # noqa: BLE001
-        return "refused by jaxlib", f"{program.names()}\n{str(error)[:500]}"
+        return REFUSED, f"{program.names()}\n{str(error)[:500]}"
     try:
         differing = compare(program, want)
     except Exception as error:  # noqa: BLE001: whatever the backend says is the finding
