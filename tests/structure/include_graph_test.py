@@ -1,4 +1,4 @@
-"""Holds the #include graph to DESIGN.md: who may use whom, and one home for each outside library."""
+"""Holds the #include graph to CONTRIBUTING.md: who may use whom, and one home for each outside library."""
 
 import pytest
 from source_tree import ROOT, folder, includes, sources
