@@ -78,8 +78,11 @@ absl::StatusOr<std::vector<Sharding>> ShardingsOver(const std::shared_ptr<const 
 void RegisterCustomPartitioner(absl::string_view target,
                                std::shared_ptr<const CustomPartitioner> partitioner) {
   Registry& registry = TheRegistry();
-  absl::MutexLock lock(&registry.mutex);
-  registry.by_target.insert_or_assign(std::string(target), std::move(partitioner));
+  {
+    absl::MutexLock lock(&registry.mutex);
+    registry.by_target[std::string(target)].swap(partitioner);
+  }
+  // The earlier one goes here, without the lock: it may have to wait for Python's.
 }
 
 std::shared_ptr<const CustomPartitioner> FindCustomPartitioner(absl::string_view target) {
