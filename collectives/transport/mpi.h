@@ -21,7 +21,8 @@ namespace shoal {
 class Mpi {
  public:
   // The one of this process, never destroyed. The first call is collective over all processes of
-  // MPI_COMM_WORLD and may start MPI. Unavailable if there is no MPI or no module built for it.
+  // MPI_COMM_WORLD and may start MPI. Unavailable if there is no MPI or no module built for it,
+  // FailedPrecondition if it is built for an MPI that this job's launcher does not know.
   static absl::StatusOr<Mpi*> Load();
 
   int rank() const { return rank_; }

@@ -24,14 +24,18 @@ constexpr int kTags = 32767;
 
 }  // namespace
 
+absl::Status MpiWire::CheckUsable(const Topology& topology) {
+  SHOAL_ASSIGN_OR_RETURN(const Mpi* mpi, Mpi::Load());
+  if (mpi->size() >= topology.process_count()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the job has ", topology.process_count(),
+                                             " processes, but MPI knows ", mpi->size(),
+                                             "; start it with mpirun -n ", topology.process_count()));
+}
+
 absl::StatusOr<std::unique_ptr<MpiWire>> MpiWire::Create(const Topology& topology, KeyValueStore* store,
                                                          absl::Duration timeout) {
+  SHOAL_RETURN_IF_ERROR(CheckUsable(topology));
   SHOAL_ASSIGN_OR_RETURN(Mpi * mpi, Mpi::Load());
-  if (mpi->size() < topology.process_count()) {
-    return absl::UnavailableError(absl::StrCat("the job has ", topology.process_count(),
-                                               " processes, but MPI knows ", mpi->size(),
-                                               "; start it with mpirun -n ", topology.process_count()));
-  }
   const auto key = [&](int process) { return absl::StrCat("shoal/", topology.job, "/mpi/", process); };
   SHOAL_RETURN_IF_ERROR(store->Set(key(topology.self.value()), absl::StrCat(mpi->rank())));
   std::unique_ptr<MpiWire> wire(new MpiWire(mpi));

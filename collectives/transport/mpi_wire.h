@@ -20,6 +20,8 @@ class MpiWire : public Wire {
   // Collective over all processes of the job; learns their MPI ranks from the store.
   static absl::StatusOr<std::unique_ptr<MpiWire>> Create(const Topology& topology, KeyValueStore* store,
                                                          absl::Duration timeout);
+  // Whether MPI is there and knows all processes; not OK alike in all of them. May start MPI.
+  static absl::Status CheckUsable(const Topology& topology);
   ~MpiWire() override;
 
   const WireCapabilities& capabilities() const override { return capabilities_; }

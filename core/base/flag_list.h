@@ -17,6 +17,7 @@
   F(SHOAL_PROCESS_ID, kInt, "0", "which process this is, from 0, where no launcher tells")                  \
   F(SHOAL_SHM, kBool, "1", "use shared memory between processes of one host")                               \
   F(SHOAL_THREADS, kInt, "0", "worker threads of this process; 0 is the cores it may use")                  \
+  F(SHOAL_TIMELINE, kString, "", "write what every device did when into this file, a trace for Perfetto")   \
   F(SHOAL_TIMEOUT_S, kInt, "300", "seconds that a process may be missing from a collective")                \
   F(SHOAL_TRACE, kBool, "0", "print a line for every PJRT call with its arguments and time")                \
   F(SHOAL_TRANSPORT, kString, "auto", "transport between hosts: auto, mpi or ucx")

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/timeline.h"
+
 namespace shoal {
 namespace {
 
@@ -27,6 +29,8 @@ CollectiveStep::CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::
       op_(std::move(op)),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)) {}
+
+TimelineRow CollectiveStep::row() const { return TimelineRow::kCollectives; }
 
 double CollectiveStep::cost_ns() const {
   int64_t bytes = 0;

@@ -17,6 +17,7 @@ class CollectiveStep : public Step {
   Future Start(RunState& run) const override { return Start(run, /*idle=*/false); }
   Future StartIdle(RunState& run) const override { return Start(run, /*idle=*/true); }
   bool IsAsync() const override { return true; }
+  TimelineRow row() const override;
   double cost_ns() const override;
 
  private:

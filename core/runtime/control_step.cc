@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/timeline.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/waiting_threads.h"
 
@@ -89,6 +90,10 @@ WhileStep::WhileStep(std::string name, Plan condition, Slice predicate, Plan bod
       condition_(std::move(condition)),
       body_(std::move(body)),
       predicate_(predicate) {}
+
+// Around the rows of what is inside.
+TimelineRow WhileStep::row() const { return TimelineRow::kPrograms; }
+TimelineRow ConditionalStep::row() const { return TimelineRow::kPrograms; }
 
 Future WhileStep::Start(RunState& run) const {
   auto loop = std::make_shared<WhileRun>(*this, run);

@@ -19,6 +19,7 @@ class WhileStep : public Step {
   WhileStep(std::string name, Plan condition, Slice predicate, Plan body);
 
   Future Start(RunState& run) const override;
+  TimelineRow row() const override;
   bool CallsOut() const override { return condition_.CallsOut() || body_.CallsOut(); }
   double cost_ns() const override { return 1e6; }
 
@@ -34,6 +35,7 @@ class ConditionalStep : public Step {
   ConditionalStep(std::string name, Slice selector, bool is_pred, std::vector<Plan> branches);
 
   Future Start(RunState& run) const override;
+  TimelineRow row() const override;
   bool CallsOut() const override;
   double cost_ns() const override { return 1e6; }
 

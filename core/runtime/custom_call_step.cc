@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/base/timeline.h"
+
 namespace shoal {
 namespace {
 
@@ -32,6 +34,8 @@ CustomCallStep::CustomCallStep(std::string name, std::unique_ptr<CustomCall> cal
       results_(std::move(results)),
       operand_is_token_(Tokens(site.operands)),
       result_is_token_(Tokens(site.results)) {}
+
+TimelineRow CustomCallStep::row() const { return TimelineRow::kCalls; }
 
 Future CustomCallStep::Start(RunState& run) const {
   struct Pointers {

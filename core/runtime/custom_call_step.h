@@ -18,6 +18,7 @@ class CustomCallStep : public Step {
 
   Future Start(RunState& run) const override;
   bool MayEndLater() const override { return true; }
+  TimelineRow row() const override;
   bool CallsOut() const override { return call_->MayWait(); }
   double cost_ns() const override { return call_->cost_ns(); }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/timeline.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/waiting_threads.h"
 
@@ -87,6 +88,24 @@ class Accesses {
   absl::flat_hash_map<int32_t, Blocks> blocks_;
 };
 
+// Starts a step, by a caller that is `idle` till it ends or is not; keeps a place for it in the timeline if
+// there is one.
+Future Begin(const Step& step, RunState& run, bool idle) {
+  const auto start = [&] { return idle ? step.StartIdle(run) : step.Start(run); };
+  Timeline* const timeline = Timeline::Get();
+  if (timeline == nullptr) return start();
+  TimelineEntry entry = {step.row(), run.context().device.value(), Timeline::Now()};
+  entry.run = run.context().run.value();
+  entry.bytes = 0;
+  for (const SliceUse& use : step.uses()) entry.bytes += use.slice.bytes;
+  Future future = start();
+  future.Then([timeline, entry, &step](const absl::Status&) mutable {
+    entry.end_ns = Timeline::Now();
+    timeline->Add(entry, step.name());
+  });
+  return future;
+}
+
 }  // namespace
 
 // One run of a plan with several steps.
@@ -143,7 +162,7 @@ class PlanRun : public std::enable_shared_from_this<PlanRun> {
  private:
   Future StartOne(const Step& step, bool idle, bool may_wait) const {
     const WaitHere offer(may_wait && step.CallsOut());
-    return idle ? step.StartIdle(run_) : step.Start(run_);
+    return Begin(step, run_, idle);
   }
 
   // On a thread that is not ours, unless it may wait: it may be the network's, or another device's.
@@ -219,7 +238,7 @@ Future Plan::Start(RunState& run) const {
   if (steps_.size() == 1) {
     if (run.failed()) return Future(run.status());
     const WaitHere offer(may_wait && steps_[0]->CallsOut());
-    return steps_[0]->StartIdle(run);
+    return Begin(*steps_[0], run, /*idle=*/true);
   }
   auto plan_run = std::make_shared<PlanRun>(*this, run);
   Future future = plan_run->future();

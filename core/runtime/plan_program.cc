@@ -7,6 +7,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/base/timeline.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/waiting_threads.h"
 
@@ -92,6 +93,22 @@ Future PlanProgram::Start(RunContext context) const {
                                             " results but was started with ", context.parameters.size(),
                                             " and ", context.results.size()));
   }
+  if (Timeline* const timeline = Timeline::Get()) return Recorded(*timeline, std::move(context));
+  return StartNow(std::move(context));
+}
+
+Future PlanProgram::Recorded(Timeline& timeline, RunContext context) const {
+  TimelineEntry entry = {TimelineRow::kPrograms, context.device.value(), Timeline::Now()};
+  entry.run = context.run.value();
+  Future future = StartNow(std::move(context));
+  future.Then([self = shared_from_this(), entry, &timeline](const absl::Status&) mutable {
+    entry.end_ns = Timeline::Now();
+    timeline.Add(entry, self->parts_.name);
+  });
+  return future;
+}
+
+Future PlanProgram::StartNow(RunContext context) const {
   if (ends_at_once_ && parts_.temp_bytes <= kStackTempBytes) {
     alignas(64) char temp[kStackTempBytes];
     return RunInline(context, temp);

@@ -12,6 +12,8 @@
 
 namespace shoal {
 
+class Timeline;
+
 // What core/lower makes of a module.
 struct ProgramParts {
   std::string name;
@@ -48,6 +50,8 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
 
  private:
   explicit PlanProgram(ProgramParts parts);
+  Future StartNow(RunContext context) const;
+  Future Recorded(Timeline& timeline, RunContext context) const;  // the same, with an entry in the timeline
   RunInfo InfoOf(const RunContext& context) const;
   void FillBases(const RunContext& context, RunInfo* info, char* temp, char** bases) const;
   Future RunInline(const RunContext& context, char* temp) const;

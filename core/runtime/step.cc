@@ -1,6 +1,10 @@
 #include "core/runtime/step.h"
 
+#include "core/base/timeline.h"
+
 namespace shoal {
+
+TimelineRow Step::row() const { return TimelineRow::kComputation; }
 
 void RunState::Fail(const absl::Status& status) {
   {

@@ -18,6 +18,8 @@
 
 namespace shoal {
 
+enum class TimelineRow : uint8_t;
+
 // One execution of a program: what all its plans share. Lives until the run's future is set. Thread-safe.
 class RunState {
  public:
@@ -68,6 +70,8 @@ class Step {
   virtual bool IsAsync() const { return false; }
   // True if Start may end before the work has, as IsAsync's does, but by chance.
   virtual bool MayEndLater() const { return IsAsync(); }
+  // Where it is shown.
+  virtual TimelineRow row() const;
   // True if it calls, itself or in a plan inside, what may wait: then it is offered to wait where it is
   // started (WaitHere), if that may be.
   virtual bool CallsOut() const { return false; }

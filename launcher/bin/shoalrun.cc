@@ -1,10 +1,12 @@
 // shoalrun -n N [--devices K] [--label] command...: starts N processes of a job on this host, without MPI.
 //
-// Sets the plain variables of launcher/cluster, passes signals on, and ends with the exit code of the process
-// that failed first. The others get a grace period then, to say for themselves what they miss, before they
-// are ended.
+// Sets the plain variables of launcher/cluster, binds each process to its share of the cores, passes signals
+// on, and ends with the exit code of the process that failed first. The others get a grace period then, to
+// say for themselves what they miss, before they are ended; so they do after a signal that asks to end. What
+// they started themselves, and left behind, is ended with them.
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -16,6 +18,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,36 +28,48 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "launcher/bin/core_shares.h"
 
 namespace {
 
 constexpr char kHelp[] =
-    "usage: shoalrun -n N [--devices K] [--label] [--grace SECONDS] command [argument...]\n"
+    "usage: shoalrun -n N [--devices K] [--bind cores|none] [--label] [--grace SECONDS] command "
+    "[argument...]\n"
     "\n"
     "Starts N processes of one Shoal job on this host, for example\n"
     "    shoalrun -n 4 --devices 2 python train.py\n"
     "\n"
     "  -n N             how many processes\n"
     "  --devices K      local devices of each (SHOAL_NUM_DEVICES)\n"
+    "  --bind cores     each process has cores of its own, where there are enough (default)\n"
+    "  --bind none      every process may use all cores\n"
     "  --label          begin each line of output with the process's number\n"
-    "  --grace SECONDS  after one process fails, how long the others may go on before they are ended "
-    "(default 5)\n"
+    "  --grace SECONDS  after one process fails, or Ctrl-C, how long the others may go on before they are "
+    "ended (default 5)\n"
     "\n"
-    "JAX_PLATFORMS becomes shoal where it is not set. The exit code is that of the process that failed "
-    "first.\n";
+    "JAX_PLATFORMS becomes shoal where it is not set. Process 0 reads the input, the others have none. The "
+    "exit "
+    "code is that of the process that failed first.\n";
 
 struct Arguments {
   int processes = 0;
   int devices = 0;  // 0: as the environment says
   bool label = false;
+  bool bind = true;
   double grace = 5;
   std::vector<char*> command;  // ends with a null pointer
 };
 
+// What a labelled process writes, line by line.
+struct Output {
+  int pipe = -1;  // where it is read; -1 once it has ended
+  FILE* to = nullptr;
+  std::string line;
+};
+
 struct Child {
   pid_t pid = -1;
-  int output = -1;  // of a labelled process: the end of its pipe
-  std::string line;
+  Output outputs[2];  // of a labelled process: its standard output and error
   bool running = true;
 };
 
@@ -81,6 +97,10 @@ Arguments Parse(int argc, char** argv) {
       good = absl::SimpleAtoi(value(flag), &arguments.devices) && arguments.devices > 0;
     } else if (flag == "--grace") {
       good = absl::SimpleAtod(value(flag), &arguments.grace) && arguments.grace >= 0;
+    } else if (flag == "--bind") {
+      const absl::string_view how = value(flag);
+      arguments.bind = how == "cores";
+      good = arguments.bind || how == "none";
     } else if (flag == "--label") {
       arguments.label = true;
     } else {
@@ -95,15 +115,29 @@ Arguments Parse(int argc, char** argv) {
   return arguments;
 }
 
-// In the child: never returns.
-[[noreturn]] void Become(const Arguments& arguments, const std::string& job, int process, int output,
-                         const sigset_t& signals) {
+void BindTo(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  sched_setaffinity(0, sizeof(set), &set);  // a process that cannot be bound runs all the same
+}
+
+// In the child: never returns. `outputs` are the ends of pipes, or -1.
+[[noreturn]] void Become(const Arguments& arguments, const std::string& job, int process,
+                         const std::vector<int>& cpus, const int (&outputs)[2], const sigset_t& signals) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);  // a shoalrun that is killed takes its processes along
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  if (output >= 0) {
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
+  if (process > 0) {
+    const int nothing = open("/dev/null", O_RDONLY);
+    dup2(nothing, STDIN_FILENO);
+    close(nothing);
   }
+  if (arguments.label) {
+    dup2(outputs[0], STDOUT_FILENO);
+    dup2(outputs[1], STDERR_FILENO);
+    setenv("PYTHONUNBUFFERED", "1", 0);  // Python keeps back what goes to a pipe
+  }
+  if (!cpus.empty()) BindTo(cpus);
   setenv("SHOAL_NUM_PROCESSES", absl::StrCat(arguments.processes).c_str(), 1);
   setenv("SHOAL_PROCESS_ID", absl::StrCat(process).c_str(), 1);
   setenv("SHOAL_JOB", job.c_str(), 1);
@@ -118,6 +152,8 @@ Arguments Parse(int argc, char** argv) {
 class Run {
  public:
   explicit Run(const Arguments& arguments) : arguments_(arguments) {
+    if (arguments_.bind) shares_ = shoal::ShareCores(shoal::AllowedCores(), arguments_.processes);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a process leaves behind becomes a child of ours
     sigemptyset(&signals_);
     for (const int s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&signals_, s);
     sigprocmask(SIG_BLOCK, &signals_, nullptr);
@@ -126,8 +162,7 @@ class Run {
 
   int ToTheEnd() {
     for (int p = 0; p < arguments_.processes; ++p) Start(p);
-    while (std::any_of(children_.begin(), children_.end(),
-                       [](const Child& c) { return c.running || c.output >= 0; })) {
+    while (std::any_of(children_.begin(), children_.end(), IsThere) || (ending_ && !AllChildren().empty())) {
       Wait();
       EndSurvivors();
     }
@@ -135,14 +170,28 @@ class Run {
   }
 
  private:
+  static bool IsThere(const Child& child) {
+    return child.running || child.outputs[0].pipe >= 0 || child.outputs[1].pipe >= 0;
+  }
+
   void Start(int process) {
     Child child;
-    int ends[2] = {-1, -1};
-    if (arguments_.label && pipe2(ends, O_CLOEXEC) != 0) Refuse("no more pipes");
+    int written[2] = {-1, -1};
+    for (int o = 0; arguments_.label && o < 2; ++o) {
+      int ends[2];
+      if (pipe2(ends, O_CLOEXEC) != 0) Refuse("no more pipes");
+      child.outputs[o].pipe = ends[0];
+      child.outputs[o].to = o == 0 ? stdout : stderr;
+      written[o] = ends[1];
+    }
     child.pid = fork();
-    if (child.pid == 0) Become(arguments_, job_, process, ends[1], signals_);
-    if (ends[1] >= 0) close(ends[1]);
-    child.output = ends[0];
+    if (child.pid == 0) {
+      Become(arguments_, job_, process, shares_.empty() ? std::vector<int>() : shares_[process], written,
+             signals_);
+    }
+    for (const int end : written) {
+      if (end >= 0) close(end);
+    }
     child.running = child.pid > 0;
     if (child.pid < 0) Fail(process, absl::StrCat("cannot start: ", std::strerror(errno)), 1);
     children_.push_back(std::move(child));
@@ -150,37 +199,40 @@ class Run {
 
   void Wait() {
     std::vector<pollfd> entries = {{signal_file_, POLLIN, 0}};
-    for (const Child& child : children_) entries.push_back({child.output, POLLIN, 0});  // -1 is passed over
-    const bool ending = exit_code_ != 0;
-    if (poll(entries.data(), entries.size(), ending ? 100 : -1) <= 0) return;
-    for (size_t i = 0; i < children_.size(); ++i) {
-      if (entries[i + 1].revents != 0) PassOutput(static_cast<int>(i));
+    for (const Child& child : children_) {
+      for (const Output& output : child.outputs)
+        entries.push_back({output.pipe, POLLIN, 0});  // -1: passed over
+    }
+    if (poll(entries.data(), entries.size(), ending_ ? 100 : -1) <= 0) return;
+    for (size_t i = 1; i < entries.size(); ++i) {
+      if (entries[i].revents != 0) PassOutput(static_cast<int>(i - 1) / 2, static_cast<int>(i - 1) % 2);
     }
     signalfd_siginfo info;
     while (read(signal_file_, &info, sizeof(info)) == sizeof(info)) {
       if (info.ssi_signo == SIGCHLD) {
         Reap();
-      } else if (info.ssi_code <=
-                 0) {  // sent to us alone; what a terminal sends reaches the children by itself
-        Signal(static_cast<int>(info.ssi_signo));
+        continue;
       }
+      // Sent to us alone: what a terminal sends reaches the children by itself.
+      if (info.ssi_code <= 0) Signal(static_cast<int>(info.ssi_signo));
+      if (info.ssi_signo != SIGUSR1 && info.ssi_signo != SIGUSR2) End();
     }
   }
 
-  void PassOutput(int process) {
-    Child& child = children_[process];
+  void PassOutput(int process, int which) {
+    Output& output = children_[process].outputs[which];
     char bytes[4096];
-    const ssize_t n = read(child.output, bytes, sizeof(bytes));
-    if (n > 0) child.line.append(bytes, n);
+    const ssize_t n = read(output.pipe, bytes, sizeof(bytes));
+    if (n > 0) output.line.append(bytes, n);
     if (n == 0) {
-      if (!child.line.empty()) child.line += '\n';
-      close(child.output);
-      child.output = -1;
+      if (!output.line.empty()) output.line += '\n';
+      close(output.pipe);
+      output.pipe = -1;
     }
-    for (size_t end; (end = child.line.find('\n')) != std::string::npos; child.line.erase(0, end + 1)) {
-      std::printf("[%d] %.*s\n", process, static_cast<int>(end), child.line.data());
+    for (size_t end; (end = output.line.find('\n')) != std::string::npos; output.line.erase(0, end + 1)) {
+      std::fprintf(output.to, "[%d] %.*s\n", process, static_cast<int>(end), output.line.data());
     }
-    std::fflush(stdout);
+    std::fflush(output.to);
   }
 
   void Reap() {
@@ -204,7 +256,7 @@ class Run {
   void Fail(int process, const std::string& how, int code) {
     if (exit_code_ != 0) return;  // the first tells; the others fail because of it
     exit_code_ = code;
-    failed_at_ = absl::Now();
+    End();
     std::fprintf(stderr, "shoalrun: process %d %s; the others have %g s to end\n", process, how.c_str(),
                  arguments_.grace);
   }
@@ -215,16 +267,28 @@ class Run {
     }
   }
 
+  // The grace period begins.
+  void End() {
+    if (ending_) return;
+    ending_ = true;
+    ending_since_ = absl::Now();
+  }
+
+  // Our processes, and what those that have ended have left behind.
+  static std::vector<pid_t> AllChildren() {
+    std::ifstream file(absl::StrCat("/proc/self/task/", getpid(), "/children"));
+    std::vector<pid_t> children;
+    for (pid_t child; file >> child;) children.push_back(child);
+    return children;
+  }
+
   void EndSurvivors() {
-    if (exit_code_ == 0) return;
-    const absl::Duration since = absl::Now() - failed_at_;
-    if (signals_sent_ == 0 && since > absl::Seconds(arguments_.grace)) {
-      signals_sent_ = 1;
-      Signal(SIGTERM);
-    }
-    if (signals_sent_ == 1 && since > 2 * absl::Seconds(arguments_.grace) + absl::Seconds(1)) {
-      signals_sent_ = 2;
-      Signal(SIGKILL);
+    if (!ending_) return;
+    const absl::Duration since = absl::Now() - ending_since_;
+    const bool kills = since > 2 * absl::Seconds(arguments_.grace) + absl::Seconds(1);
+    if (since <= absl::Seconds(arguments_.grace)) return;
+    for (const pid_t child : AllChildren()) {
+      if ((kills ? killed_ : asked_).insert(child).second) kill(child, kills ? SIGKILL : SIGTERM);
     }
   }
 
@@ -233,9 +297,11 @@ class Run {
   sigset_t signals_;
   int signal_file_ = -1;
   std::vector<Child> children_;
+  std::vector<std::vector<int>> shares_;  // of cores, by process; empty: none is bound
   int exit_code_ = 0;
-  absl::Time failed_at_;
-  int signals_sent_ = 0;
+  bool ending_ = false;
+  absl::Time ending_since_;
+  std::set<pid_t> asked_, killed_;  // to end, since the grace period is over
 };
 
 }  // namespace

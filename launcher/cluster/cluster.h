@@ -3,7 +3,8 @@
 //
 // One file an environment (open_mpi.cc, slurm.cc, ...), each answering the same questions from variables
 // alone: nothing is started, no library is loaded, no file is read. AllEnvironments is the list, in the order
-// in which they are tried. Pure functions of `Variables`.
+// in which they are tried. Pure functions of `Variables` and, for pmi.cc, of the socket that one of them
+// names.
 #pragma once
 
 #include <functional>

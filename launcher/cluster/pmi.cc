@@ -1,10 +1,29 @@
 // Launchers that speak PMI: MPICH's and Intel's mpiexec (PMI_RANK, PMI_SIZE), PRRTE and others by PMIx, whose
 // variables tell the rank but not the count.
+#include <sys/socket.h>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "launcher/cluster/environments.h"
 
 namespace shoal {
+namespace {
+
+// MPICH's mpiexec names no job. The socket on which it answers each process of a host was made by one
+// process, whose number no other job on that host has at this time. Empty where PMI_FD is no such socket.
+std::string MakerOfSocket(const Variables& variables) {
+  int file;
+  ucred maker;
+  socklen_t size = sizeof(maker);
+  if (!absl::SimpleAtoi(variables("PMI_FD").value_or(""), &file) ||
+      getsockopt(file, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0) {
+    return "";
+  }
+  return absl::StrCat("-", maker.pid);
+}
+
+}  // namespace
 
 bool PmiPresent(const Variables& variables) { return variables("PMI_RANK") || variables("PMIX_RANK"); }
 
@@ -24,6 +43,7 @@ absl::StatusOr<Cluster> ReadPmi(const Variables& variables) {
   SHOAL_ASSIGN_OR_RETURN(cluster.local_count, ReadCount(variables, "MPI_LOCALNRANKS", 0));
   cluster.job = JobName(variables, "pmi",
                         {"PMIX_NAMESPACE", "PMI_JOBID", "PMI_PORT", "PMI_ID_PORT", "HYDI_CONTROL_FD"});
+  if (cluster.one_host()) cluster.job += MakerOfSocket(variables);
   return cluster;
 }
 

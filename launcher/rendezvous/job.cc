@@ -55,6 +55,10 @@ class SharedJob : public Job {
 
   const Topology& topology() const override { return topology_; }
   KeyValueStore* store() override { return store_; }
+  absl::StatusOr<absl::Duration> ClockLead() override {
+    if (topology_.SameHost(topology_.self, ProcessId(0))) return absl::ZeroDuration();
+    return tcp_store_->ClockLead();  // there is one where hosts are several
+  }
   void WatchHealth(std::function<void(ProcessId, absl::Status)> on_failure) override {
     watch_.reset();
     if (on_failure == nullptr) return;

@@ -43,6 +43,8 @@ class Job {
 
   virtual const Topology& topology() const = 0;
   virtual KeyValueStore* store() = 0;  // null in a job of one process
+  // What process 0's clock shows more than this machine's.
+  virtual absl::StatusOr<absl::Duration> ClockLead() { return absl::ZeroDuration(); }
   // `on_failure` is called once for each process that is found dead, from the health thread. With null the
   // watch ends, after the last call has returned.
   virtual void WatchHealth(std::function<void(ProcessId, absl::Status)> on_failure) = 0;

@@ -24,6 +24,7 @@ enum class StoreOp : uint8_t {
   kTryGet = 4,
   kSetWhenLost = 5,  // set the key once this connection is lost or silent
   kList = 6,         // all keys that start with this one, and their values
+  kClock = 7,        // nanoseconds since 1970 by process 0's clock, in decimal
 };
 
 struct StoreRequest {

@@ -178,6 +178,8 @@ absl::StatusOr<std::string> TcpServer::Answer(Connection& connection, const Stor
       }
       return EncodeList(entries);
     }
+    case StoreOp::kClock:
+      return absl::StrCat(absl::GetCurrentTimeNanos());
     case StoreOp::kHello:
       break;
   }

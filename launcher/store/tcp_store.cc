@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr absl::Duration kGrace = absl::Seconds(10);
 // One address of several may be of a network that swallows packets.
 constexpr absl::Duration kConnect = absl::Seconds(2);
+// One of these is not held up on a machine that is busy starting everybody.
+constexpr int kClockReadings = 16;
 
 absl::StatusOr<std::string> Exchange(Socket& socket, StoreOp op, absl::Duration wait, absl::string_view key,
                                      absl::string_view value) {
@@ -92,6 +95,27 @@ absl::StatusOr<std::string> TcpStore::Get(absl::string_view key, absl::Duration 
 
 absl::StatusOr<std::string> TcpStore::TryGet(absl::string_view key) {
   return Call(StoreOp::kTryGet, key, "", absl::ZeroDuration());
+}
+
+absl::StatusOr<absl::Duration> TcpStore::ClockLead() {
+  std::vector<ClockReading> readings(kClockReadings);
+  for (ClockReading& reading : readings) {
+    reading.asked = absl::GetCurrentTimeNanos();
+    SHOAL_ASSIGN_OR_RETURN(const std::string text, Call(StoreOp::kClock, "", "", absl::ZeroDuration()));
+    reading.answered = absl::GetCurrentTimeNanos();
+    if (!absl::SimpleAtoi(text, &reading.theirs)) {
+      return absl::UnavailableError(absl::StrCat("process 0 says that its clock shows \"", text, "\""));
+    }
+  }
+  return ClockLeadOf(readings);
+}
+
+absl::Duration ClockLeadOf(absl::Span<const ClockReading> readings) {
+  const ClockReading& best =
+      *std::min_element(readings.begin(), readings.end(), [](const ClockReading& a, const ClockReading& b) {
+        return a.answered - a.asked < b.answered - b.asked;
+      });
+  return absl::Nanoseconds(best.theirs - best.asked - (best.answered - best.asked) / 2);
 }
 
 absl::StatusOr<std::unique_ptr<TcpStore::Session>> TcpStore::SetWhenLost(absl::string_view key,

@@ -10,11 +10,19 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/base/key_value_store.h"
 #include "launcher/store/socket.h"
 #include "launcher/store/store_wire.h"
 
 namespace shoal {
+
+// One look at another's clock: asked and answered by the own clock, the other's in between; in nanoseconds.
+struct ClockReading {
+  int64_t asked, theirs, answered;
+};
+// What the other clock shows more, by the reading that took least. REQUIRES: there is one.
+absl::Duration ClockLeadOf(absl::Span<const ClockReading> readings);
 
 class TcpStore : public KeyValueStore {
  public:
@@ -26,6 +34,9 @@ class TcpStore : public KeyValueStore {
   absl::Status Set(absl::string_view key, absl::string_view value) override;
   absl::StatusOr<std::string> Get(absl::string_view key, absl::Duration timeout) override;
   absl::StatusOr<std::string> TryGet(absl::string_view key) override;
+
+  // What process 0's clock shows more than this machine's, to half the time that a question takes.
+  absl::StatusOr<absl::Duration> ClockLead();
 
   // A connection whose loss, or silence for TcpServer::kSilence, sets `key`. Each List on it is a sign of
   // life.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status.h"
+#include "core/base/timeline.h"
 #include "core/tasks/arena.h"
 #include "plugin/client/strided_copy.h"
 
@@ -50,6 +51,7 @@ PjRtClient::PjRtClient(PjRtCompiler compiler, std::unique_ptr<KeyValueStore> sto
 
 PjRtClient::~PjRtClient() {
   for (PjRtDevice* device : addressable_devices_) device->runs().AwaitAtMost(0);
+  Timeline::WriteIfOn();
   // The health thread calls into the world, and the world uses the job's store.
   job_->WatchHealth(nullptr);
   world_.reset();
@@ -123,7 +125,12 @@ absl::StatusOr<std::shared_ptr<const PjRtExecutable>> PjRtClient::Compile(
   CompileRequest request{
       .program = program, .format = std::string(format), .options = options, .saved_code = saved_code};
   request.peers = PeersFor(options);
+  const int64_t start = Timeline::Now();
   SHOAL_ASSIGN_OR_RETURN(executable->compiled, compiler_(request));
+  if (Timeline* const timeline = Timeline::Get()) {
+    const int device = addressable_devices_[0]->id().value();
+    timeline->Add({TimelineRow::kCompilation, device, start, Timeline::Now()}, executable->compiled.name);
+  }
   executable->options = std::move(options);
   executable->source = std::string(program);
   executable->source_format = std::string(format);

@@ -10,6 +10,7 @@
 #include "core/base/flags.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/base/timeline.h"
 #include "plugin/client/client.h"
 
 namespace shoal {
@@ -69,6 +70,10 @@ absl::StatusOr<std::unique_ptr<PjRtClient>> PjRtClient::Create(PjRtClientOptions
   auto client = Create(std::move(options.compiler), std::move(options.store), std::move(job),
                        std::move(world), memory_limit);
   client->zero_copy_host_buffers_ = options.zero_copy_host_buffers;
+  if (Timeline* const timeline = Timeline::Get()) {
+    SHOAL_ASSIGN_OR_RETURN(const absl::Duration lead, client->job_->ClockLead());
+    timeline->SetPlace(client->job_->topology(), lead);
+  }
   client->job_->WatchHealth([world = client->world_.get()](ProcessId process, absl::Status why) {
     world->ProcessFailed(process, why);
   });

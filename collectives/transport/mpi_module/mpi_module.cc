@@ -163,8 +163,14 @@ void Finalize() {
 
 const char* LastError() { return error.c_str(); }
 
-constexpr ShoalMpiTable kTable = {kShoalMpiVersion, Init,      AllGather, Send,   Receive,  SendFrame,
-                                  ProbeFrame,       TakeFrame, Test,      Cancel, Finalize, LastError};
+#ifdef OPEN_MPI
+constexpr char kFamily[] = "Open MPI";
+#else
+constexpr char kFamily[] = "MPICH";  // and what descends from it: Intel MPI, MVAPICH
+#endif
+
+constexpr ShoalMpiTable kTable = {kShoalMpiVersion, kFamily,   Init, AllGather, Send,     Receive,  SendFrame,
+                                  ProbeFrame,       TakeFrame, Test, Cancel,    Finalize, LastError};
 
 }  // namespace
 

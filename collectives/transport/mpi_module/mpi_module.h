@@ -8,10 +8,11 @@
 
 extern "C" {
 
-enum { kShoalMpiVersion = 1 };
+enum { kShoalMpiVersion = 2 };
 
 struct ShoalMpiTable {
   int version;
+  const char* family;  // of MPIs that launch each other's programs: "Open MPI" or "MPICH"
   // Starts MPI if nobody has, and makes communicators of our own. Collective over MPI_COMM_WORLD.
   int (*init)(int* rank, int* size, int* started_here);
   int (*all_gather)(const void* mine, void* all, int bytes);

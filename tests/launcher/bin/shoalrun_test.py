@@ -27,6 +27,43 @@ def test_lines_are_whole(shoalrun):
         assert own == [f"line {i}" for i in range(1, 8)] + ["end"]
 
 
+def test_error_output_stays_apart(shoalrun):
+    done = run(shoalrun, "-n", "2", "--label", "sh", "-c", "echo said; echo complained >&2")
+    assert sorted(done.stdout.splitlines()) == ["[0] said", "[1] said"]
+    assert sorted(done.stderr.splitlines()) == ["[0] complained", "[1] complained"]
+
+
+SAYS_CORES = ["python3", "-c", "import os; os.write(1, (' '.join(map(str, os.sched_getaffinity(0))) + '\\n').encode())"]
+
+
+def test_processes_have_cores_of_their_own(shoalrun):
+    allowed = os.sched_getaffinity(0)
+    count = min(len(allowed), 3)
+    shares = [set(map(int, line.split())) for line in run(shoalrun, "-n", str(count), *SAYS_CORES).stdout.splitlines()]
+    assert len(shares) == count and set().union(*shares) == allowed
+    assert sum(map(len, shares)) == len(allowed)
+
+
+def test_more_processes_than_cores_share_them(shoalrun):
+    allowed = os.sched_getaffinity(0)
+    for arguments in (["-n", str(len(allowed) + 1)], ["-n", "1", "--bind", "none"]):
+        for line in run(shoalrun, *arguments, *SAYS_CORES).stdout.splitlines():
+            assert set(map(int, line.split())) == allowed
+
+
+def test_process_0_alone_reads_the_input(shoalrun):
+    done = run(shoalrun, "-n", "3", "--label", "cat", input="one line\n")
+    assert done.stdout == "[0] one line\n"
+
+
+def test_what_a_failed_process_leaves_behind_is_ended(shoalrun):
+    start = time.time()
+    done = run(shoalrun, "-n", "1", "--grace", "0.2", "sh", "-c", "sleep 51 & echo $!; exit 3")
+    assert done.returncode == 3
+    assert time.time() - start < 20
+    assert not os.path.exists(f"/proc/{done.stdout.strip()}")
+
+
 def test_first_failure_ends_the_rest(shoalrun):
     start = time.time()
     done = run(shoalrun, "-n", "3", "--grace", "0.3", "sh", "-c", "[ $SHOAL_PROCESS_ID != 1 ] || exit 7; exec sleep 50")
@@ -56,8 +93,17 @@ def test_signals_are_passed_on(shoalrun):
         assert process.returncode == 0
 
 
+def test_an_interrupt_ends_the_deaf_as_well(shoalrun):
+    script = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+    with subprocess.Popen([shoalrun, "-n", "2", "--grace", "0.2", "sh", "-c", script], stdout=subprocess.PIPE, text=True) as job:
+        assert [job.stdout.readline() for _ in range(2)] == ["ready\n", "ready\n"]
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=20)
+        assert job.returncode == 128 + 9
+
+
 def test_bad_arguments_are_named(shoalrun):
-    for arguments, words in [(["-n", "x", "true"], "-n does not take x"), (["true"], "Give -n N"),
+    for arguments, words in [(["-n", "x", "true"], "-n does not take x"), (["--bind", "x"], "--bind does not take x"), (["true"], "Give -n N"),
                              (["-n", "2"], "which command"), (["--huh", "true"], "no such option: --huh")]:
         done = run(shoalrun, *arguments)
         assert done.returncode == 2 and words in done.stderr

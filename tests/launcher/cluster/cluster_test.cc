@@ -1,9 +1,12 @@
-// Environments as their launchers really set them: recorded from Open MPI 4.1.4, and from Slurm's and MPICH's
-// manuals.
+// Environments as their launchers really set them: recorded from Open MPI 4.1.4 and 5.0.11 and MPICH 5.0.2,
+// and from Slurm's manual.
 #include "launcher/cluster/cluster.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -163,6 +166,34 @@ TEST(ClusterTest, Mpich) {
   EXPECT_EQ(cluster.environment, "PMI");
   EXPECT_EQ(cluster.process_id, 1);
   EXPECT_TRUE(cluster.one_host());
+}
+
+// MPICH's mpiexec names no job: two at one time differ by the maker of the socket that each process has to
+// it.
+TEST(ClusterTest, MpichJobsOfOneHostDiffer) {
+  const auto on_socket = [](int file) {
+    return Found({{"PMI_RANK", "0"},
+                  {"PMI_SIZE", "2"},
+                  {"PMI_FD", std::to_string(file)},
+                  {"HYDI_CONTROL_FD", "7"},
+                  {"PMI_HOSTNAME", "vm"},
+                  {"MPI_LOCALRANKID", "0"},
+                  {"MPI_LOCALNRANKS", "2"}});
+  };
+  int ours[2], pipe_ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ours), 0);
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  EXPECT_EQ(on_socket(ours[0]).job, on_socket(ours[1]).job);
+  EXPECT_EQ(on_socket(pipe_ends[0]).process_count, 2);  // what is no socket is passed over
+  const pid_t other = fork();
+  if (other == 0) {
+    int others[2];
+    _exit(socketpair(AF_UNIX, SOCK_STREAM, 0, others) == 0 &&
+          on_socket(ours[0]).job != on_socket(others[0]).job);
+  }
+  int status = 0;
+  waitpid(other, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
 TEST(ClusterTest, PmixWithoutCountSaysWhatToSet) {

@@ -239,6 +239,19 @@ TEST(TcpStoreTest, LostConnectionSetsItsKey) {
               testing::ElementsAre(testing::Pair("gone/1", "died"), testing::Pair("gone/2", "left")));
 }
 
+TEST(TcpStoreTest, ClocksOfOneMachineAgree) {
+  const auto server = *TcpServer::Start("job", 0);
+  const auto store =
+      *TcpStore::Connect({absl::StrCat("127.0.0.1:", server->port())}, "job", absl::Seconds(5));
+  EXPECT_LT(absl::AbsDuration(*store->ClockLead()), absl::Milliseconds(20));
+}
+
+TEST(ClockLeadOfTest, TheQuickestReadingCounts) {
+  // The other clock is 1000 ahead; ways of 5 there and back, of 5 and 95, of 200 and 0.
+  EXPECT_EQ(ClockLeadOf({{100, 1195, 200}, {300, 1305, 310}, {400, 1600, 600}}), absl::Nanoseconds(1000));
+  EXPECT_EQ(ClockLeadOf({{2000, 1003, 2006}}), absl::Nanoseconds(-1000));
+}
+
 TEST(TcpServerTest, HostileBytesCloseOnlyTheirConnection) {
   const auto server = *TcpServer::Start("job", 0);
   const std::string address = absl::StrCat("127.0.0.1:", server->port());

@@ -1,0 +1,74 @@
+"""Open MPI 5 and MPICH (PyPI's packages, scripts/setup.sh), where the plugin's MPI module is built against Debian's Open MPI 4."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from built import ROOT
+from jobs import command, environment, finish, start
+
+OPTIONS = {"openmpi": ["--oversubscribe", "--bind-to", "none", *(["--allow-run-as-root"] if os.getuid() == 0 else [])],
+           "mpich": ["-bind-to", "none"]}
+both = pytest.mark.parametrize("mpi", OPTIONS)
+
+
+def begin(mpi, processes, devices, argv, **extra):
+    directory = ROOT / "build/mpi" / mpi
+    if not directory.exists():
+        pytest.skip(f"{directory} is not there: scripts/test.sh installs it")
+    return start([str(directory / "bin/mpiexec"), *OPTIONS[mpi], "-n", str(processes), *argv], environment(devices, **extra))
+
+
+@both
+def test_places(mpi):
+    for process, told in enumerate(finish(begin(mpi, 3, 2, command("place.py")), 300).all(3)):
+        assert told["count"] == 3 and told["devices"] == list(range(6))
+        assert told["local"] == [2 * process, 2 * process + 1]
+
+
+@both
+@pytest.mark.parametrize("shm", [1, 0])
+def test_collectives(mpi, shm):
+    for told in finish(begin(mpi, 3, 1, command("collectives.py"), SHOAL_SHM=shm), 300).all(3):
+        assert told and not {name: error for name, error in told.items() if error != 0}
+
+
+@both
+def test_two_jobs_at_one_time(mpi):
+    jobs = [begin(mpi, 2, 1, command("place.py")) for _ in range(2)]
+    for job in jobs:
+        assert [told["local"] for told in finish(job, 300).all(2)] == [[0], [1]]
+
+
+def test_an_mpi_that_cannot_be_used_says_so():
+    outcome = finish(begin("mpich", 2, 1, command("collectives.py"), SHOAL_SHM=0, SHOAL_TRANSPORT="mpi"), 300)
+    assert outcome.code != 0
+    assert re.search(r"libshoal_mpi\.so is built for Open MPI, this job was started by a launcher for MPICH", outcome.output)
+
+
+@pytest.fixture(scope="module")
+def built_for_mpich(tmp_path_factory):
+    """The installed package with an MPI module that MPICH's compiler has made, as on a machine whose mpicc that is."""
+    mpich = ROOT / "build/mpi/mpich"
+    if not mpich.exists():
+        pytest.skip(f"{mpich} is not there: scripts/test.sh installs it")
+    top = tmp_path_factory.mktemp("for_mpich")
+    (top / "shoal").mkdir()
+    for file in pathlib.Path(importlib.util.find_spec("shoal").origin).parent.iterdir():
+        if file.name not in ("libshoal_mpi.so", "__pycache__"):
+            (top / "shoal" / file.name).symlink_to(file.resolve())
+    source = ROOT / "collectives/transport/mpi_module/mpi_module.cc"
+    subprocess.run(["clang++-19", "-std=c++20", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT}", f"-I{mpich}/include",
+                    source, "-o", top / "shoal/libshoal_mpi.so", f"-L{mpich}/lib", "-lmpi", f"-Wl,-rpath,{mpich}/lib"], check=True)
+    return top
+
+
+def test_module_built_for_mpich(built_for_mpich):
+    path = os.pathsep.join([str(built_for_mpich), os.environ.get("PYTHONPATH", "")])
+    outcome = finish(begin("mpich", 3, 1, command("collectives.py"), SHOAL_SHM=0, SHOAL_LOG=1, PYTHONPATH=path), 300)
+    for told in outcome.all(3):
+        assert told and not {name: error for name, error in told.items() if error != 0}
+    assert "MPI: rank 2 of 3" in outcome.output
