@@ -15,6 +15,7 @@
 #include "core/base/flags.h"
 #include "core/base/float_mode.h"
 #include "core/tasks/cgroup.h"
+#include "core/tasks/thread_stack.h"
 
 namespace shoal {
 namespace {
@@ -56,6 +57,7 @@ struct Arena::Impl {
   Impl()
       : workers(WorkerCount()),
         limit(tbb::global_control::max_allowed_parallelism, workers + 1),
+        stack(tbb::global_control::thread_stack_size, kThreadStackBytes),
         arena(workers, /*reserved_for_masters=*/0) {
     // Workers compute in the mode of the thread that makes the arena.
     const StandardFloatMode mode;
@@ -64,6 +66,7 @@ struct Arena::Impl {
   const int workers;
   // oneTBB counts the main thread as one of its own and would start a worker less; ours never computes.
   tbb::global_control limit;
+  tbb::global_control stack;
   tbb::task_arena arena;
 };
 

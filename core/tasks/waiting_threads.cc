@@ -1,11 +1,14 @@
 #include "core/tasks/waiting_threads.h"
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
+
+#include "core/tasks/thread_stack.h"
 
 namespace shoal {
 namespace {
@@ -38,6 +41,25 @@ struct WaitingThreads::Impl {
   }
 };
 
+// Starts a detached thread in all->Work(). Returns 0 or an errno. Not a std::thread: its stack has no size to
+// set.
+int WaitingThreads::StartThread(Impl* all) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kThreadStackBytes);
+  pthread_t thread;
+  const int error = pthread_create(
+      &thread, &attributes,
+      [](void* all) -> void* {
+        static_cast<Impl*>(all)->Work();
+        return nullptr;
+      },
+      all);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
 WaitingThreads& WaitingThreads::Get() {
   static auto* const threads = new WaitingThreads;
   return *threads;
@@ -56,15 +78,13 @@ void WaitingThreads::Submit(std::function<void()> task) {
     all.changed.notify_one();
     return;
   }
-  try {
-    std::thread([&all] { all.Work(); }).detach();
+  if (const int error = StartThread(&all); error == 0) {
     ++all.threads;
-  } catch (const std::system_error&) {
-    // The system gives no more threads: one that is there takes the task after its own.
-    if (all.threads > 0) return;
+  } else if (all.threads == 0) {
     all.tasks.pop_back();
-    throw;
+    throw std::system_error(error, std::generic_category(), "a thread for host callbacks");
   }
+  // Else the system gives no more threads: one that is there takes the task after its own.
 }
 
 WaitingWork::WaitingWork() : before_(std::exchange(is_waiting_work, true)) {}

@@ -20,6 +20,7 @@ class WaitingThreads {
   WaitingThreads() = default;
   struct Impl;
   Impl& impl() const;
+  static int StartThread(Impl* all);
 };
 
 // While one lives, the thread that made it is at work that may wait, on whichever thread that is. What such

@@ -113,6 +113,24 @@ def _in_wider(function, dtype):
             return lax.convert_element_type(value, result.dtype)
 
         with config.enable_x64(True):
-            return mlir.lower_fun(wide, multiple_results=False)(ctx.replace(primitive=None, avals_in=avals), *operands)
+            ctx = _with_wide_dimensions(ctx.replace(primitive=None, avals_in=avals))
+            return mlir.lower_fun(wide, multiple_results=False)(ctx, *operands)
 
     return rule
+
+
+def _with_wide_dimensions(ctx):
+    """Unknown dimensions of exported programs are int64 where jax_enable_x64 holds, int32 elsewhere; `ctx` has the
+    outer ones. What JAX keeps of operations that it has lowered is of one kind, so the inner ones begin anew.
+    """
+    from jax._src import core
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir.dialects import hlo
+
+    if not ctx.dim_var_values:
+        return ctx
+    wide = mlir.ir.RankedTensorType.get([], mlir.dtype_to_ir_type(core.dim_value_dtype()))
+    return ctx.replace(
+        dim_var_values=[hlo.convert(wide, value) for value in ctx.dim_var_values],
+        module_context=ctx.module_context.replace(lowering_cache={}, cached_primitive_lowerings={}),
+    )

@@ -1,6 +1,7 @@
 #include "core/tasks/arena.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,6 +13,8 @@
 
 #include "core/tasks/cgroup.h"
 #include "core/tasks/future.h"
+#include "core/tasks/thread_stack.h"
+#include "core/tasks/waiting_threads.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -19,6 +22,31 @@
 
 namespace shoal {
 namespace {
+
+size_t StackBytes() {
+  pthread_attr_t attributes;
+  pthread_getattr_np(pthread_self(), &attributes);
+  size_t bytes = 0;
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
+// LAPACK and users' kernels run on both kinds of thread, and take stack by the megabyte.
+TEST(ArenaTest, ThreadsHaveLargeStacks) {
+  for (const bool waiting : {false, true}) {
+    Promise promise;
+    size_t bytes = 0;
+    Future done = promise.future();
+    const auto task = [&] {
+      bytes = StackBytes();
+      promise.Set(absl::OkStatus());
+    };
+    waiting ? WaitingThreads::Get().Submit(task) : Arena::Get().Submit(task);
+    ASSERT_TRUE(done.AwaitFor(absl::Seconds(20)));
+    EXPECT_GE(bytes, kThreadStackBytes) << (waiting ? "a waiting thread" : "a worker");
+  }
+}
 
 TEST(ArenaTest, SubmitRunsElsewhere) {
   const std::thread::id here = std::this_thread::get_id();

@@ -35,6 +35,19 @@ def test_linear_algebra_equals_numpy():
     )
 
 
+def test_a_large_matrix_does_not_overrun_the_stack():
+    """OpenBLAS's LU calls itself, with half a megabyte of stack a time."""
+    run("""
+        import scipy.linalg
+        a = np.random.default_rng(0).standard_normal((1500, 1500)).astype(np.float32)
+        for _ in range(3):
+            lu, pivots, _ = jax.lax.linalg.lu(a)
+        want, want_pivots = scipy.linalg.lu_factor(a)
+        np.testing.assert_array_equal(pivots, want_pivots)
+        np.testing.assert_allclose(lu, want, 1e-2, 1e-2)
+    """)
+
+
 def test_batches_at_the_same_time_do_not_wait_for_each_other():
     """jaxlib's kernels split a big batch into tasks and wait for them: with a kernel on every worker, who runs the tasks?"""
     run(

@@ -215,3 +215,18 @@ def test_replicas_of_partitions():
     assert replica == [0, 0, 1, 1] and partition == [0, 1, 0, 1], (replica, partition)
     assert broadcast == [0, 11, 0, 21], broadcast  # the others are in no group
     """, SHOAL_NUM_DEVICES="4")
+
+
+def test_special_functions_of_unknown_dimensions():
+    """They are computed in wider types, in which JAX counts dimensions in int64."""
+    run("""
+        import scipy.special
+        from jax import export
+        f = lambda x: jax.lax.lgamma(x) + jax.lax.erfc(jnp.concatenate([x, x], 0)[: x.shape[0]]) * jax.scipy.special.i0e(x)
+        shape = export.symbolic_shape("a, b")
+        exported = export.export(jax.jit(f))(jax.ShapeDtypeStruct(shape, jnp.float32))
+        for size in ((3, 5), (4, 7)):
+            x = np.random.default_rng(0).uniform(0.5, 3, size).astype(np.float32)
+            want = scipy.special.gammaln(x) + scipy.special.erfc(x) * scipy.special.i0e(x)
+            np.testing.assert_allclose(exported.call(x), want, 1e-5, 1e-6)
+    """)
