@@ -33,6 +33,8 @@ absl::string_view NameOf(CollectiveKind collective) {
       return "reduce-scatter";
     case CollectiveKind::kAllToAll:
       return "all-to-all";
+    case CollectiveKind::kRaggedAllToAll:
+      return "ragged-all-to-all";
     case CollectiveKind::kCollectivePermute:
       return "collective-permute";
     case CollectiveKind::kCollectiveBroadcast:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "collectives/communicator/ragged_plan.h"
 #include "core/base/status.h"
 #include "core/tasks/arena.h"
 
@@ -82,6 +83,7 @@ struct GroupCommunicator::Meeting {
   std::vector<Promise> promises;
   absl::Time start = absl::Now();
   // From here on of the one who carries on.
+  GroupPlan own_plan;  // where the group's does not serve all executions
   std::vector<const void* const*> input_tables;
   std::vector<void* const*> output_tables;
   std::vector<StagingMemory> staging;
@@ -90,7 +92,7 @@ struct GroupCommunicator::Meeting {
   MemoryBinding binding() const { return {input_tables, output_tables, staging_pointers}; }
   bool aliased() const {
     for (size_t k = 0; k < inputs.size(); ++k) {
-      for (size_t a = 0; a < inputs[k].size(); ++a) {
+      for (size_t a = 0; a < outputs[k].size(); ++a) {
         if (inputs[k][a] == outputs[k][a] && inputs[k][a] != nullptr) return true;
       }
     }
@@ -194,7 +196,8 @@ absl::Status GroupCommunicator::CheckCall(const CollectiveOp& op, const Collecti
   if (call.self.value() < 0 || call.self.value() >= static_cast<int>(assignment_.size())) {
     return absl::InternalError(absl::StrCat(op.name, ": no partition ", call.self.value()));
   }
-  if (call.inputs.size() != op.arrays.size() || call.outputs.size() != op.arrays.size()) {
+  const size_t outputs = op.kind == CollectiveKind::kRaggedAllToAll ? 1 : op.arrays.size();
+  if (call.inputs.size() != op.arrays.size() || call.outputs.size() != outputs) {
     return absl::InternalError(absl::StrCat(op.name, " moves ", op.arrays.size(), " arrays, the call has ",
                                             call.inputs.size(), " inputs and ", call.outputs.size(),
                                             " outputs"));
@@ -265,7 +268,16 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
 }
 
 void GroupCommunicator::Carry(std::shared_ptr<Meeting> meeting) {
-  const GroupPlan& plan = *meeting->group->plans[meeting->aliased()];
+  const bool is_ragged = meeting->planned->op.kind == CollectiveKind::kRaggedAllToAll;
+  if (is_ragged) {
+    absl::StatusOr<GroupPlan> own = PlanRagged(meeting->planned->op, meeting->group->view, meeting->inputs);
+    if (!own.ok()) {
+      Abort(RunId(meeting->key.run), own.status());
+      return meeting->SetAll(own.status());
+    }
+    meeting->own_plan = *std::move(own);
+  }
+  const GroupPlan& plan = is_ragged ? meeting->own_plan : *meeting->group->plans[meeting->aliased()];
   if (!meeting->Bind(plan)) {
     return meeting->SetAll(
         absl::ResourceExhaustedError(absl::StrCat("no memory to pack ", NameOf(*meeting))));

@@ -403,6 +403,8 @@ absl::Status PlanArray(const CollectiveOp& op, int array, const GroupView& group
       return absl::OkStatus();
     case CollectiveKind::kAllToAll:
       return planner.AllToAll();
+    case CollectiveKind::kRaggedAllToAll:  // planned when the sizes are known (ragged_plan.h)
+      return absl::OkStatus();
     case CollectiveKind::kCollectivePermute:
       planner.Permute();
       return absl::OkStatus();

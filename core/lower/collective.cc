@@ -1,9 +1,11 @@
 #include "core/lower/collective.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/ragged_all_to_all.h"
 #include "core/ops/reduction.h"
 
 namespace shoal {
@@ -49,6 +51,10 @@ CollectiveArray ArrayOf(const Instruction& instruction, const Shape& in, const S
       break;
     }
     case Opcode::kAllToAll: {
+      if (IsRaggedAllToAll(instruction.opcode(), attributes)) {
+        array.in = {in.dim(0), Product(in.dims().subspan(1))};
+        break;
+      }
       const int64_t split = attributes.dimensions[0], concat = attributes.dimensions[1];
       // A part is as wide as the output along the split dimension, and as the input along the other one.
       // Where both are the same dimension that is one n-th.
@@ -99,6 +105,7 @@ absl::StatusOr<ReductionKind> ReductionKindOf(const Computation& reducer) {
 absl::StatusOr<CollectiveOp> CollectiveOpOf(const Instruction& instruction) {
   const auto& attributes = instruction.attributes<CollectiveAttributes>();
   CollectiveOp op{KindOf(instruction.opcode())};
+  if (IsRaggedAllToAll(instruction.opcode(), attributes)) op.kind = CollectiveKind::kRaggedAllToAll;
   op.name = absl::StrCat(instruction.name(), " ", instruction.shape().ToString());
   if (op.kind == CollectiveKind::kAllReduce || op.kind == CollectiveKind::kReduceScatter) {
     SHOAL_ASSIGN_OR_RETURN(op.reduction, ReductionKindOf(*instruction.called(0)));
@@ -112,7 +119,7 @@ absl::StatusOr<CollectiveOp> CollectiveOpOf(const Instruction& instruction) {
   for (const Instruction* operand : instruction.operands()) {
     for (const Shape& in : operand->shape().Leaves()) {
       if (in.IsToken()) continue;
-      op.arrays.push_back(ArrayOf(instruction, in, outputs[leaf++]));
+      op.arrays.push_back(ArrayOf(instruction, in, outputs[std::min(leaf++, outputs.size() - 1)]));
     }
   }
   for (const auto& [source, target] : attributes.source_target_pairs) {

@@ -1,6 +1,7 @@
 // Operations between devices. All take several arrays at once, treated alike.
 #include <algorithm>
 
+#include "core/hlo/ragged_all_to_all.h"
 #include "core/ops/op_check.h"
 
 namespace shoal {
@@ -121,6 +122,27 @@ absl::StatusOr<Shape> AllToAllShape(const OpView& op) {
   return OneOrTuple(std::move(results));
 }
 
+// Rows, result, and four vectors of numbers for each member.
+absl::StatusOr<Shape> RaggedAllToAllShape(const OpView& op) {
+  SHOAL_RETURN_IF_ERROR(CheckGroups(op, "C5", "C7", true));
+  const int64_t n = GroupSize(op);
+  SHOAL_OP_CHECK(op, "H1", op.operand_count() == 6 && n > 0, op.operand_count(), " operands in a group of ",
+                 n);
+  const Shape &rows = op.shape(0), &result = op.shape(1), &numbers = op.shape(2);
+  SHOAL_OP_CHECK(op, "H1",
+                 rows.rank() > 0 && result.rank() == rows.rank() &&
+                     rows.element_type() == result.element_type() &&
+                     rows.dims().subspan(1) == result.dims().subspan(1),
+                 "rows of ", rows.ToString(), " for ", result.ToString());
+  for (int64_t i = 2; i < 6; ++i) {
+    SHOAL_OP_CHECK(op, "H1",
+                   op.shape(i).element_type() == ElementType::kS64 && op.shape(i).rank() == 1 &&
+                       op.shape(i) == numbers && numbers.dim(0) % n == 0,
+                   "operand ", i, " is ", op.shape(i).ToString());
+  }
+  return result;
+}
+
 absl::StatusOr<Shape> CollectivePermuteShape(const OpView& op) {
   IntVector sources, targets;
   for (const auto& [source, target] : op.attributes_as<CollectiveAttributes>().source_target_pairs) {
@@ -147,6 +169,8 @@ absl::StatusOr<Shape> InferFamilyShape<OpFamily::kCollectiveFamily>(const OpView
     case Opcode::kAllReduce:
       return AllReduceShape(op);
     case Opcode::kAllToAll:
+      if (IsRaggedAllToAll(op.opcode, op.attributes_as<CollectiveAttributes>()))
+        return RaggedAllToAllShape(op);
       return AllToAllShape(op);
     case Opcode::kReduceScatter:
       return ReduceScatterShape(op);

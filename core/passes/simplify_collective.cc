@@ -1,6 +1,7 @@
 // Rules of collectives among few.
 #include <algorithm>
 
+#include "core/hlo/ragged_all_to_all.h"
 #include "core/passes/match.h"
 #include "core/passes/simplify.h"
 
@@ -14,7 +15,9 @@ int64_t Participants(const Instruction& op) {
 
 // Groups of one: everyone keeps what it has.
 Instruction* CollectiveOfOne(Instruction& op, HloBuilder& b) {
-  const Groups& groups = op.attributes<CollectiveAttributes>().replica_groups;
+  const auto& attributes = op.attributes<CollectiveAttributes>();
+  if (IsRaggedAllToAll(op.opcode(), attributes)) return nullptr;
+  const Groups& groups = attributes.replica_groups;
   const bool alone = groups.empty() ? Participants(op) == 1
                                     : std::all_of(groups.begin(), groups.end(),
                                                   [](const IntVector& g) { return g.size() == 1; });

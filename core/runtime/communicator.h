@@ -29,6 +29,7 @@ enum class CollectiveKind : uint8_t {
   kAllGather,
   kReduceScatter,
   kAllToAll,
+  kRaggedAllToAll,
   kCollectivePermute,
   kCollectiveBroadcast,
 };
@@ -50,6 +51,8 @@ struct Blocks {
 //   all-to-all:      n parts of elements/n, each keeping the order of its elements; part k of the input
 //                    lies as `in` says and goes to rank k; the part from rank k lies in the output as `out`
 //                    says.
+//   ragged all-to-all: six inputs and one output (core/hlo/ragged_all_to_all.h). `in` of the first two says
+//                    how many rows there are (outer) and how long they are (block_elements).
 struct CollectiveArray {
   ElementType type;
   int64_t elements = 0;
@@ -77,7 +80,8 @@ struct CollectiveCall {
   int64_t instance = 0;  // how often this op ran before in this run (loops)
   PartitionId self;
   absl::Span<const void* const> inputs;  // one pointer an array of the op; valid until the future is set
-  absl::Span<void* const> outputs;       // may equal the input for all-reduce, permute and broadcast
+  // The same; one in all of a ragged all-to-all.
+  absl::Span<void* const> outputs;  // may equal the input for all-reduce, permute and broadcast
   // The caller has nothing else to do: Start may make progress on its thread, for a fraction of a
   // millisecond while nothing comes, so that a prompt collective has ended when it returns.
   bool idle = false;

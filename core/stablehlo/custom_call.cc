@@ -213,7 +213,9 @@ absl::Status ImportCustomCall(OpImporter& c) {
   if (target == "mhlo.topk") return ImportTopKCall(c);
   if (target == "ApproxTopK") return ImportApproxTopK(c);
   // Memory kinds stand on the results of @main; inside a program all memory is the same.
-  if (target == "annotate_device_placement" && c.operands().size() == 1) return ImportIdentity(c);
+  const bool places =
+      target == "annotate_device_placement" || target == "MoveToHost" || target == "MoveToDevice";
+  if (places && c.operands().size() == 1) return ImportIdentity(c);
   // So do layouts.
   if (target == "LayoutConstraint" && c.operands().size() == 1) return ImportIdentity(c);
   // JAX's wish that the second operand be computed after the first. No value depends on it, and the order is

@@ -103,6 +103,7 @@ absl::Status ImportNamedComputation(OpImporter& c);
 absl::Status ImportReshard(OpImporter& c);
 absl::Status ImportShardingConstraint(OpImporter& c);
 absl::Status ImportShardingGroup(OpImporter& c);
+absl::Status ImportPropagationBarrier(OpImporter& c);
 // linalg.cc
 absl::Status ImportCholesky(OpImporter& c);
 absl::Status ImportTriangularSolve(OpImporter& c);

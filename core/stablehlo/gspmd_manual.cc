@@ -11,6 +11,7 @@
 #include "core/base/status.h"
 #include "core/hlo/sharding_group.h"
 #include "core/stablehlo/families.h"
+#include "core/stablehlo/gspmd_outline.h"
 #include "core/stablehlo/import_sharding.h"
 #include "core/stablehlo/importer.h"
 
@@ -40,11 +41,6 @@ std::string ShardGroup(absl::string_view text) {
     return std::string(number.substr(0, number.find_first_not_of("0123456789")));
   }
   return "";
-}
-
-bool IsCallOf(const Instruction& instruction, absl::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attributes<CustomCallAttributes>().target == target;
 }
 
 // Text and configuration of a border, as ImportGspmdBorder has kept them.
@@ -224,6 +220,22 @@ void DropUnused(Computation& computation, const absl::flat_hash_set<const Instru
   }
 }
 
+// Calls between borders become manual computations.
+absl::Status ReplaceCalls(Computation& computation) {
+  absl::flat_hash_set<const Instruction*> replaced;
+  for (Instruction* instruction : computation.instructions()) {
+    if (instruction->opcode() != Opcode::kCall) continue;
+    RegionCall call(instruction);
+    if (!call.IsManual()) continue;
+    SHOAL_RETURN_IF_ERROR(call.Replace());
+    replaced.insert(instruction);
+  }
+  if (replaced.empty()) return absl::OkStatus();
+  DropUnused(computation, replaced);
+  if (computation.SortTopologically()) return absl::OkStatus();
+  return absl::InternalError("a cycle around a manual region");
+}
+
 }  // namespace
 
 absl::Status ImportGspmdConstraint(OpImporter& c, absl::string_view config) {
@@ -261,30 +273,23 @@ absl::Status ImportGspmdBorder(OpImporter& c, absl::string_view config) {
   CustomCallAttributes attributes;
   SHOAL_ASSIGN_OR_RETURN(absl::string_view target, c.Text("call_target_name"));
   attributes.target = std::string(target);
-  attributes.backend_config = absl::StrCat(text->text, "\n", config);
+  SHOAL_ASSIGN_OR_RETURN(const std::string string, GspmdText(text->text));
+  attributes.backend_config = absl::StrCat(string, "\n", config);
   return c.Emit(Opcode::kCustomCall, c.operands(), std::move(attributes));
 }
 
 absl::Status FormManualRegions(Module& module) {
   for (Computation* computation : module.computations()) {
-    absl::flat_hash_set<const Instruction*> replaced;
-    for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kCall) continue;
-      RegionCall call(instruction);
-      if (!call.IsManual()) continue;
-      SHOAL_RETURN_IF_ERROR(call.Replace());
-      replaced.insert(instruction);
-    }
-    if (replaced.empty()) continue;
-    DropUnused(*computation, replaced);
-    if (!computation->SortTopologically()) return absl::InternalError("a cycle around a manual region");
+    SHOAL_RETURN_IF_ERROR(ReplaceCalls(*computation));
+    SHOAL_RETURN_IF_ERROR(OutlineManualRegions(*computation));
+    SHOAL_RETURN_IF_ERROR(ReplaceCalls(*computation));
   }
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (IsCallOf(*instruction, kFullToShardTarget) || IsCallOf(*instruction, kShardToFullTarget)) {
-        return absl::UnimplementedError(absl::StrCat(
-            instruction->name(), ": ", instruction->attributes<CustomCallAttributes>().target,
-            " whose other side is not a called function; use Shardy (jax_use_shardy_partitioner)"));
+        return absl::UnimplementedError(
+            absl::StrCat(instruction->name(), ": ", instruction->attributes<CustomCallAttributes>().target,
+                         " without another side; use Shardy (jax_use_shardy_partitioner)"));
       }
     }
   }

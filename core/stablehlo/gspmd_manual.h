@@ -7,6 +7,8 @@
 //   %3 = call @shmap_body(%2)                                                    f32[2,3] -> f32[2,3]
 //   %4 = custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=...}"} f32[2,3] -> f32[8,3]
 //
+// Where it has been inlined, it is made a function again (gspmd_outline.h).
+//
 // A string of kind {devices=... last_tile_dims={manual, replicated}} says that only some axes are manual.
 #pragma once
 
@@ -17,6 +19,11 @@ namespace shoal {
 
 inline constexpr char kFullToShardTarget[] = "SPMDFullToShardShape";
 inline constexpr char kShardToFullTarget[] = "SPMDShardToFullShape";
+
+inline bool IsCallOf(const Instruction& instruction, absl::string_view target) {
+  return instruction.opcode() == Opcode::kCustomCall &&
+         instruction.attributes<CustomCallAttributes>().target == target;
+}
 
 // Unimplemented if something is left that does not look so. REQUIRES: calls are not inlined yet.
 absl::Status FormManualRegions(Module& module);

@@ -295,12 +295,14 @@ absl::StatusOr<Sharding> GspmdParser::ParseOne(const Shape& leaf) {
 absl::StatusOr<std::vector<Sharding>> ParseGspmdShardings(absl::string_view text, const Shape& shape,
                                                           int64_t num_devices) {
   const std::vector<Shape> leaves = shape.Leaves();
-  return GspmdParser(text, num_devices).ParseAll(leaves);
+  SHOAL_ASSIGN_OR_RETURN(const std::string string, GspmdText(text));
+  return GspmdParser(string, num_devices).ParseAll(leaves);
 }
 
 absl::StatusOr<std::vector<std::string>> GspmdManualAxes(absl::string_view text, const Shape& shape,
                                                          int64_t num_devices) {
-  GspmdParser parser(text, num_devices);
+  SHOAL_ASSIGN_OR_RETURN(const std::string string, GspmdText(text));
+  GspmdParser parser(string, num_devices);
   SHOAL_RETURN_IF_ERROR(parser.ParseAll({shape}).status());
   return parser.manual_axes();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,9 +23,15 @@ absl::StatusOr<std::vector<Sharding>> ShardingsOf(const MlirAttribute& attribute
 // The record sdy.op_sharding_rule.
 absl::StatusOr<UserShardingRule> UserRuleOf(const MlirAttribute& attribute);
 
+// A sharding as MLIR's attribute holds it, as one of XLA's strings: such a string already, or, as JAX writes
+// more than a hundred devices, the bytes of an OpSharding proto.
+absl::StatusOr<std::string> GspmdText(absl::string_view written);
+
 // XLA's sharding strings ("{devices=[2,1]<=[2]}", "{replicated}", a tuple of them), one a leaf of `shape`.
 // A leaf that is manual along all axes, or of another kind that says nothing about placement, has a null
 // mesh.
+//
+// `text` may be bytes, too (GspmdText).
 //
 // All strings over n devices share one mesh where they can: its axes are the prime factors of n by stride,
 // and a tile order that follows them needs no list of devices.

@@ -145,7 +145,7 @@ constexpr Row kRows[] = {
     {"sdy.data_flow_edge", ImportIdentity},
     {"sdy.manual_computation", ImportManualComputation},
     {"sdy.named_computation", ImportNamedComputation},
-    {"sdy.propagation_barrier", ImportIdentity},
+    {"sdy.propagation_barrier", ImportPropagationBarrier},
     {"sdy.reduce_scatter", ImportReshard},
     {"sdy.replicated_to_unreduced", ImportReshard},
     {"sdy.reshard", ImportReshard},

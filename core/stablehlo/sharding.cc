@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "core/hlo/propagation_barrier.h"
 #include "core/hlo/sharding_group.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/import_sharding.h"
@@ -51,6 +52,24 @@ absl::Status ImportShardingGroup(OpImporter& c) {
   attributes.has_side_effect = true;
   c.Add(Opcode::kCustomCall, Shape::Tuple({}), c.operands(), std::move(attributes));
   return absl::OkStatus();
+}
+
+// The direction is a word, or in the form that all operations share its number.
+absl::Status ImportPropagationBarrier(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  const MlirAttribute* direction = c.Find("allowed_direction");
+  if (direction == nullptr) return c.Error("the attribute allowed_direction is missing");
+  constexpr absl::string_view kWords[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
+  absl::string_view word = direction->text;
+  if (direction->kind == MlirAttributeKind::kInteger) {
+    if (direction->integer < 0 || direction->integer > 3) return c.Error("no such allowed_direction");
+    word = kWords[direction->integer];
+  }
+  if (word == "BOTH" || c.module().config().num_partitions == 1) return c.Alias(c.operand(0));
+  CustomCallAttributes attributes;
+  attributes.target = kPropagationBarrierTarget;
+  attributes.backend_config = std::string(word);
+  return c.Emit(Opcode::kCustomCall, c.operands(), std::move(attributes));
 }
 
 absl::Status ImportManualComputation(OpImporter& c) {

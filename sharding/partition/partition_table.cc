@@ -1,15 +1,18 @@
 // Which operations do not go the generic way. One line each.
+#include "core/hlo/propagation_barrier.h"
 #include "core/hlo/sharding_group.h"
 #include "sharding/partition/region.h"
 
 namespace shoal {
 
-absl::Status PartitionConstant(Region& region, const Instruction& old);  // constant.cc
-absl::Status PartitionReduce(Region& region, const Instruction& old);    // reduce.cc
-absl::Status PartitionGather(Region& region, const Instruction& old);    // gather.cc
-absl::Status PartitionScatter(Region& region, const Instruction& old);   // gather.cc
-absl::Status PartitionSpatial(Region& region, const Instruction& old);   // spatial.cc
+absl::Status PartitionConstant(Region& region, const Instruction& old);     // constant.cc
+absl::Status PartitionReduce(Region& region, const Instruction& old);       // reduce.cc
+absl::Status PartitionGather(Region& region, const Instruction& old);       // gather.cc
+absl::Status PartitionScatter(Region& region, const Instruction& old);      // gather.cc
+absl::Status PartitionSpatial(Region& region, const Instruction& old);      // spatial.cc
+absl::Status PartitionConcatenate(Region& region, const Instruction& old);  // concatenate.cc
 absl::Status PartitionReverse(Region& region, const Instruction& old);
+absl::Status PartitionTopK(Region& region, const Instruction& old);          // sort.cc
 absl::Status PartitionDynamicSlice(Region& region, const Instruction& old);  // dynamic.cc
 absl::Status PartitionDynamicUpdateSlice(Region& region, const Instruction& old);
 absl::Status PartitionTuple(Region& region, const Instruction& old);  // tuple.cc
@@ -39,10 +42,13 @@ PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
       return PartitionScatter;
     case Opcode::kSlice:
     case Opcode::kPad:
-    case Opcode::kConcatenate:
     case Opcode::kReduceWindow:
     case Opcode::kConvolution:
       return PartitionSpatial;
+    case Opcode::kConcatenate:
+      return PartitionConcatenate;
+    case Opcode::kTopK:
+      return PartitionTopK;
     case Opcode::kDynamicSlice:
       return PartitionDynamicSlice;
     case Opcode::kDynamicUpdateSlice:
@@ -65,6 +71,7 @@ PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
     case Opcode::kReshard:
       return PartitionConstraint;
     case Opcode::kCustomCall:
+      if (IsPropagationBarrier(instruction)) return PartitionConstraint;
       return IsShardingGroup(instruction) ? PartitionAway : PartitionCustomCall;
     case Opcode::kAfterAll:
     case Opcode::kInfeed:

@@ -1,7 +1,7 @@
-// Operations whose locality is spatial: slice, pad, concatenate, reverse, reduce-window, convolution. Along a
-// split dimension each part of the result needs a window of the operand, which neighbours provide
-// (reshard/halo.h); then the operation runs on it without padding. Where that costs more than moving the axes
-// elsewhere or gathering, the choice says so and nothing here is special.
+// Operations whose locality is spatial: slice, pad, reduce-window, convolution. Along a split dimension each
+// part of the result needs a window of the operand, which neighbours provide (reshard/halo.h); then the
+// operation runs on it without padding. Where that costs more than moving the axes elsewhere or gathering,
+// the choice says so and nothing here is special.
 #include <limits>
 
 #include "sharding/mesh/axes.h"
@@ -50,15 +50,6 @@ void AddConvolutionUses(const Instruction& old, const FactorRule& rule, std::vec
   }
 }
 
-void AddConcatenateUses(const Instruction& old, const FactorRule& rule, std::vector<SpatialUse>& uses) {
-  const int64_t dim = old.dimensions()[0];
-  int64_t begin = 0;
-  for (int64_t i = 0; i < old.operand_count(); ++i) {
-    uses.push_back({rule.operands[i][dim][0], i, dim, dim, -begin, 1, 1, -2});
-    begin += old.operand(i)->shape().dim(dim);
-  }
-}
-
 // All uses along factors that move values.
 std::vector<SpatialUse> UsesOf(const Instruction& old, const FactorRule& rule) {
   std::vector<SpatialUse> all, uses;
@@ -78,9 +69,6 @@ std::vector<SpatialUse> UsesOf(const Instruction& old, const FactorRule& rule) {
       }
       break;
     }
-    case Opcode::kConcatenate:
-      AddConcatenateUses(old, rule, all);
-      break;
     case Opcode::kReduceWindow:
       AddReduceWindowUses(old, rule, all);
       break;
@@ -153,70 +141,10 @@ Attributes WindowAttributesOf(const Instruction& old, Attributes attributes,
   return attributes;
 }
 
-// Each element from the operand in whose range its index lies.
-Instruction* SelectByRange(LocalBuilder& b, const Instruction& old, absl::Span<Instruction* const> windows,
-                           const AxisList& axes) {
-  const int64_t dim = old.dimensions()[0];
-  Instruction* result = windows.back();
-  const Shape index_shape = result->shape().WithElementType(ElementType::kS32);
-  Instruction* begin = b.Binary(Opcode::kMultiply, b.Coordinate(axes), b.ConstantS32(index_shape.dim(dim)));
-  Instruction* index = b.Add(Opcode::kIota, index_shape, {}, DimensionsAttributes{{dim}});
-  index = b.Binary(Opcode::kAdd, index, b.BroadcastScalar(begin, index_shape.dims()));
-  int64_t end = old.shape().dim(dim);
-  for (size_t i = windows.size() - 1; i > 0; --i) {
-    end -= old.operand(static_cast<int64_t>(i))->shape().dim(dim);
-    Instruction* limit = b.BroadcastScalar(b.ConstantS32(end), index_shape.dims());
-    result = b.Select(b.Compare(ComparisonDirection::kLt, index, limit), windows[i - 1], result);
-  }
-  return result;
-}
-
-// concatenate(x[n-shift:], x[:n-shift]) along one dimension, as jnp.roll makes it.
-struct Roll {
-  const Instruction* x = nullptr;
-  int64_t dim = 0, shift = 0;
-};
-
-bool IsPartOf(const Instruction* slice, const Instruction* x, int64_t dim, int64_t start, int64_t limit) {
-  if (slice->opcode() != Opcode::kSlice || slice->operand(0) != x) return false;
-  const auto& attributes = slice->attributes<SliceAttributes>();
-  for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    if (attributes.strides[d] != 1 || attributes.starts[d] != (d == dim ? start : 0) ||
-        attributes.limits[d] != (d == dim ? limit : x->shape().dim(d))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool MatchRoll(const Instruction& old, Roll& roll) {
-  if (old.opcode() != Opcode::kConcatenate || old.operand_count() != 2) return false;
-  if (old.operand(0)->opcode() != Opcode::kSlice) return false;
-  roll.x = old.operand(0)->operand(0);
-  roll.dim = old.dimensions()[0];
-  roll.shift = old.operand(0)->shape().dim(roll.dim);
-  const int64_t n = roll.x->shape().dim(roll.dim);
-  return IsPartOf(old.operand(0), roll.x, roll.dim, n - roll.shift, n) &&
-         IsPartOf(old.operand(1), roll.x, roll.dim, 0, n - roll.shift);
-}
-
-// Along an evenly split dimension: the end of one neighbour and the beginning of the next, round the ring.
-bool TryRoll(Region& region, const Instruction& old) {
-  Roll roll;
-  if (!MatchRoll(old, roll) || !region.Has(roll.x)) return false;
-  const Layout layout = region.CurrentLayout(roll.x);
-  const AxisList& axes = layout.dims[roll.dim];
-  if (axes.empty() || !layout.partial.empty()) return false;
-  if (roll.x->shape().dim(roll.dim) % SizeOf(axes) != 0) return false;
-  Instruction* x = region.Get(roll.x, layout);
-  region.SetResult(&old, 0, FetchRolled(region.builder(), x, roll.dim, axes, roll.shift), layout);
-  return true;
-}
-
 }  // namespace
 
 absl::Status PartitionSpatial(Region& region, const Instruction& old) {
-  if (TryRoll(region, old) || TryCumulative(region, old)) return absl::OkStatus();
+  if (TryCumulative(region, old)) return absl::OkStatus();
   const FactorRule rule = RuleFor(old);
   const std::vector<SpatialUse> uses = UsesOf(old, rule);
   ChoiceProblem problem = region.ProblemOf(old, rule);
@@ -244,11 +172,6 @@ absl::Status PartitionSpatial(Region& region, const Instruction& old) {
     if (use.fill_operand == -1) fill = builder.Zero(old.operand(use.operand)->shape().element_type());
     operands[use.operand] = FetchWindow(builder, operands[use.operand], WindowFor(old, use, axes), fill);
   }
-  if (old.opcode() == Opcode::kConcatenate) {
-    Instruction* joined = SelectByRange(builder, old, operands, choice.axes[uses[0].factor]);
-    region.SetResult(&old, 0, joined, choice.results[0]);
-    return absl::OkStatus();
-  }
   for (Instruction* operand : operands) operand_shapes.push_back(operand->shape());
   const Shape shape = Region::LocalTree(old.shape(), choice.results);
   Attributes attributes = LocalAttributes(old, operand_shapes, shape.Leaves());
@@ -258,32 +181,6 @@ absl::Status PartitionSpatial(Region& region, const Instruction& old) {
   for (size_t i = 0; i < results.size(); ++i) {
     region.SetResult(&old, static_cast<int64_t>(i), results[i], choice.results[i]);
   }
-  return absl::OkStatus();
-}
-
-absl::Status PartitionReverse(Region& region, const Instruction& old) {
-  const FactorRule rule = RuleFor(old);
-  ChoiceProblem problem = region.ProblemOf(old, rule);
-  problem.splittable.assign(rule.factors.size(), true);
-  problem.extra_cost = [&](const FactorAxesList& axes) {
-    double bytes = 0;
-    for (int64_t d : old.dimensions()) {
-      const int factor = rule.operands[0][d][0];
-      if (axes[factor].empty()) continue;
-      if (old.shape().dim(d) % SizeOf(axes[factor]) != 0) return std::numeric_limits<double>::infinity();
-      bytes +=
-          static_cast<double>(LocalShape(old.shape(), *LayoutFor(rule, rule.operands[0], axes)).ByteSize());
-    }
-    return bytes;
-  };
-  const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
-  Instruction* operand = region.Get(old.operand(0), choice.operands[0]);
-  for (int64_t d : old.dimensions()) {
-    const AxisList& axes = choice.axes[rule.operands[0][d][0]];
-    if (!axes.empty()) operand = FetchMirrored(region.builder(), operand, axes);
-  }
-  Instruction* local = region.builder().Add(Opcode::kReverse, operand->shape(), {operand}, old.attributes());
-  region.SetResult(&old, 0, local, choice.results[0]);
   return absl::OkStatus();
 }
 

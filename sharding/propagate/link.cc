@@ -1,5 +1,6 @@
 #include "sharding/propagate/link.h"
 
+#include "core/hlo/propagation_barrier.h"
 #include "sharding/mesh/axes.h"
 
 namespace shoal {
@@ -9,8 +10,21 @@ Direction Union(Direction a, Direction b) {
   return static_cast<Direction>(static_cast<int>(a) | static_cast<int>(b));
 }
 
+// What a barrier lets through; all, if the link is none.
+Direction Allowed(const Link& link) {
+  if (link.instruction == nullptr || !IsPropagationBarrier(*link.instruction)) return Direction::kBoth;
+  const std::string& word = link.instruction->attributes<CustomCallAttributes>().backend_config;
+  return word == "FORWARD"    ? Direction::kForward
+         : word == "BACKWARD" ? Direction::kBackward
+                              : Direction::kNone;
+}
+
+Direction Common(Direction a, Direction b) {
+  return static_cast<Direction>(static_cast<int>(a) & static_cast<int>(b));
+}
+
 bool IsPassThrough(const Link& link) {
-  if (link.instruction == nullptr) return true;
+  if (link.instruction == nullptr || IsPropagationBarrier(*link.instruction)) return true;
   switch (FamilyOf(link.instruction->opcode())) {
     case OpFamily::kElementwise:
     case OpFamily::kShardingFamily:
@@ -69,7 +83,7 @@ FactorRule IdentityRule(const Shape& shape) {
 Direction DirectionAt(int level, const Link& link, int factor, bool shared_operand) {
   Direction direction = Direction::kNone;
   for (int i = 0; i <= level; ++i) direction = Union(direction, Added(i, link, factor, shared_operand));
-  return direction;
+  return Common(direction, Allowed(link));
 }
 
 bool PropagateManualBorder(const Link& link, TensorState& outside, TensorState& inside) {

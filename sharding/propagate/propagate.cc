@@ -440,7 +440,11 @@ class Propagation {
   // --- Writing the result ---
 
   void WriteBack() {
-    for (int value : chosen_) TrimToWholeAxes(states_[value]);
+    for (int value : chosen_) {
+      const AxisList dropped = TrimToWholeAxes(states_[value]);
+      const bool is_result = std::find(results_.begin(), results_.end(), value) != results_.end();
+      if (is_result) PlaceElsewhere(dropped, states_[value]);
+    }
     for (Computation* computation : table_.computations()) {
       for (Instruction* instruction : computation->instructions()) {
         // A call that one device runs alone: its sharding stays and says which.
@@ -467,8 +471,10 @@ class Propagation {
     }
   }
 
-  // Callers know their shardings as whole axes that divide the dimension (jax.sharding.NamedSharding).
-  void TrimToWholeAxes(TensorState& state) const {
+  // Callers know their shardings as whole axes that divide the dimension (jax.sharding.NamedSharding). What
+  // has to go.
+  AxisList TrimToWholeAxes(TensorState& state) const {
+    AxisList dropped;
     for (size_t d = 0; d < state.dims.size(); ++d) {
       AxisList& axes = state.dims[d].axes;
       auto fits = [&] {
@@ -477,7 +483,30 @@ class Propagation {
         }
         return state.shape.dim(static_cast<int64_t>(d)) % SizeOf(axes) == 0;
       };
+      const AxisList all = axes;
       while (!axes.empty() && !fits()) axes.pop_back();
+      dropped = Concat(dropped, Suffix(all, axes.size()));
+    }
+    return dropped;
+  }
+
+  // Each whole axis goes to the largest dimension that it divides, if there is one: that takes less traffic
+  // and less memory than every device's having all of the array.
+  void PlaceElsewhere(const AxisList& dropped, TensorState& state) const {
+    for (const AxisRef& ref : Merged(dropped)) {
+      if (ref != WholeAxis(*mesh_, ref.axis)) continue;
+      const AxisList atoms = Atoms(ref);
+      DimSharding* best = nullptr;
+      int64_t longest = 0;
+      for (size_t d = 0; d < state.dims.size(); ++d) {
+        const int64_t size = state.shape.dim(static_cast<int64_t>(d));
+        if (!state.dims[d].open || size <= longest || size % (SizeOf(state.dims[d].axes) * ref.size) != 0) {
+          continue;
+        }
+        best = &state.dims[d];
+        longest = size;
+      }
+      if (best != nullptr && !Overlaps(state.Taken(), ref)) best->axes = Concat(best->axes, atoms);
     }
   }
 

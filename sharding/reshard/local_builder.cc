@@ -50,20 +50,28 @@ Instruction* LocalBuilder::Add(Opcode opcode, Shape shape, absl::Span<Instructio
   return added;
 }
 
-// A table of all partitions' coordinates, read at this device's partition id.
 Instruction* LocalBuilder::Coordinate(const AxisList& axes) {
-  const std::vector<int64_t> positions = Positions(mesh());
+  std::vector<int64_t> coordinates(SizeOf(axes));
+  std::iota(coordinates.begin(), coordinates.end(), 0);
+  return OfPart(axes, coordinates);
+}
+
+Instruction* LocalBuilder::OfPart(const AxisList& axes, absl::Span<const int64_t> values) {
   std::string table;
-  for (int64_t position : positions) {
-    const int32_t coordinate =
-        position < 0 ? 0 : static_cast<int32_t>(shoal::Coordinate(mesh(), position, axes));
-    table.append(reinterpret_cast<const char*>(&coordinate), sizeof coordinate);
+  for (int64_t position : Positions(mesh())) {
+    const int32_t value =
+        position < 0 ? 0 : static_cast<int32_t>(values[shoal::Coordinate(mesh(), position, axes)]);
+    table.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
-  Instruction*& known = coordinates_[table];
+  return OfPartition(std::move(table));
+}
+
+Instruction* LocalBuilder::OfPartition(std::string table) {
+  Instruction*& known = of_partition_[table];
   if (known != nullptr) return known;
   if (partition_id_ == nullptr)
     partition_id_ = Add(Opcode::kPartitionId, Shape::Scalar(ElementType::kU32), {});
-  const Shape shape = Shape::Array(ElementType::kS32, {static_cast<int64_t>(positions.size())});
+  const Shape shape = Shape::Array(ElementType::kS32, {static_cast<int64_t>(table.size() / sizeof(int32_t))});
   Instruction* values = computation_->AddConstant(*Literal::FromBytes(shape, table));
   Instruction* one = Add(Opcode::kDynamicSlice, Shape::Array(ElementType::kS32, {1}), {values, partition_id_},
                          DynamicSliceAttributes{{1}});
@@ -165,9 +173,23 @@ Instruction* LocalBuilder::Concatenate(absl::Span<Instruction* const> parts, int
   return Add(Opcode::kConcatenate, parts[0]->shape().WithDims(dims), parts, DimensionsAttributes{{dim}});
 }
 
+// Collectives count the partitions of all replicas: each of these does among its own what the first one does.
+Groups LocalBuilder::GroupsOf(const AxisList& axes) const {
+  Groups groups = GroupsAlong(mesh(), axes);
+  const ModuleConfig& config = context_.module().config();
+  const size_t count = groups.size();
+  for (int64_t replica = 1; replica < config.num_replicas; ++replica) {
+    for (size_t i = 0; i < count; ++i) {
+      groups.push_back(groups[i]);
+      for (int64_t& member : groups.back()) member += replica * config.num_partitions;
+    }
+  }
+  return groups;
+}
+
 Instruction* LocalBuilder::AllReduce(Instruction* x, const AxisList& axes, Opcode combiner) {
   CollectiveAttributes collective;
-  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.replica_groups = GroupsOf(axes);
   collective.channel_id = context_.NextChannel();
   collective.use_global_device_ids = true;
   return Add(Opcode::kAllReduce, x->shape(), {x}, std::move(collective),
@@ -176,7 +198,7 @@ Instruction* LocalBuilder::AllReduce(Instruction* x, const AxisList& axes, Opcod
 
 Instruction* LocalBuilder::AllGather(Instruction* x, const AxisList& axes, int64_t dim) {
   CollectiveAttributes collective;
-  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.replica_groups = GroupsOf(axes);
   collective.dimensions = {dim};
   collective.channel_id = context_.NextChannel();
   collective.use_global_device_ids = true;
@@ -187,7 +209,7 @@ Instruction* LocalBuilder::AllGather(Instruction* x, const AxisList& axes, int64
 
 Instruction* LocalBuilder::ReduceScatter(Instruction* x, const AxisList& axes, int64_t dim, Opcode combiner) {
   CollectiveAttributes collective;
-  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.replica_groups = GroupsOf(axes);
   collective.dimensions = {dim};
   collective.channel_id = context_.NextChannel();
   collective.use_global_device_ids = true;
@@ -199,13 +221,19 @@ Instruction* LocalBuilder::ReduceScatter(Instruction* x, const AxisList& axes, i
 
 Instruction* LocalBuilder::AllToAll(Instruction* x, const AxisList& axes) {
   CollectiveAttributes collective;
-  collective.replica_groups = GroupsAlong(mesh(), axes);
+  collective.replica_groups = GroupsOf(axes);
   collective.dimensions = {0, 0};
   collective.channel_id = context_.NextChannel();
   return Add(Opcode::kAllToAll, x->shape(), {x}, std::move(collective));
 }
 
 Instruction* LocalBuilder::Permute(Instruction* x, Pairs pairs) {
+  const ModuleConfig& config = context_.module().config();
+  const size_t count = pairs.size();
+  for (int64_t shift = config.num_partitions; shift < config.num_partitions * config.num_replicas;
+       shift += config.num_partitions) {
+    for (size_t i = 0; i < count; ++i) pairs.emplace_back(pairs[i].first + shift, pairs[i].second + shift);
+  }
   CollectiveAttributes collective;
   collective.source_target_pairs = std::move(pairs);
   collective.channel_id = context_.NextChannel();

@@ -52,6 +52,8 @@ class LocalBuilder {
 
   // s32[] this device's coordinate along `axes`.
   Instruction* Coordinate(const AxisList& axes);
+  // s32[] the value for this device's part along `axes`; one a part.
+  Instruction* OfPart(const AxisList& axes, absl::Span<const int64_t> values);
   Instruction* ConstantS32(int64_t value);
   // A scalar with all bits zero; the identity of `combiner`'s opcode for `type` is Identity.
   Instruction* Zero(ElementType type);
@@ -85,12 +87,16 @@ class LocalBuilder {
                            Instruction* value);
 
  private:
+  Groups GroupsOf(const AxisList& axes) const;
+  // s32[] entry `partition id` of a table of one number a partition.
+  Instruction* OfPartition(std::string table);
+
   SpmdContext& context_;
   Computation* computation_;
   std::shared_ptr<const Mesh> mesh_;
   std::string op_name_;
   Instruction* partition_id_ = nullptr;
-  absl::flat_hash_map<std::string, Instruction*> coordinates_;
+  absl::flat_hash_map<std::string, Instruction*> of_partition_;  // by table
   absl::flat_hash_map<int64_t, Instruction*> constants_;
 };
 

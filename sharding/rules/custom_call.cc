@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "core/hlo/propagation_barrier.h"
 #include "core/hlo/user_sharding_rule.h"
 #include "sharding/rules/custom_partitioner.h"
 #include "sharding/rules/rule.h"
@@ -88,6 +89,7 @@ FactorRule FromUser(const UserShardingRule& user, bool splits_itself) {
 FactorRule custom_call_rule(const Instruction& instruction) {
   RuleBuilder builder(instruction);
   if (instruction.opcode() != Opcode::kCustomCall) return builder.Build();
+  if (IsPropagationBarrier(instruction)) return builder.AddPointwise(instruction.shape().rank()).Build();
   const auto& attributes = instruction.attributes<CustomCallAttributes>();
   if (const std::optional<UserShardingRule> user = RuleOf(attributes)) {
     FactorRule rule = FromUser(*user, FindCustomPartitioner(attributes.target) != nullptr);

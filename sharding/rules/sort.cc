@@ -1,13 +1,13 @@
-// sort needs the whole of the sorted dimension, topk of the last.
+// sort needs the whole of the sorted dimension; topk of the last, which is another one in its results.
 #include "sharding/rules/rule.h"
 
 namespace shoal {
 
 FactorRule sort_rule(const Instruction& instruction) {
   const int64_t rank = instruction.operand(0)->shape().rank();
-  const int64_t special =
-      instruction.opcode() == Opcode::kSort ? instruction.attributes<SortAttributes>().dimension : rank - 1;
   RuleBuilder rule(instruction);
+  if (instruction.opcode() == Opcode::kTopK) return rule.AddPointwise(rank, {rank - 1}).Build();
+  const int64_t special = instruction.attributes<SortAttributes>().dimension;
   rule.AddPointwise(rank, {special});
   rule.Add(std::vector<int64_t>(rule.operand_leaves(), special),
            std::vector<int64_t>(rule.result_leaves(), special), FactorKind::kNeedReplication);

@@ -7,7 +7,7 @@ from jobs import command, environment, finish_all, jax_distributed, mpirun, star
 
 def check(outcome, processes):
     for told in outcome.all(processes):
-        assert len(told) == 30
+        assert len(told) == 35
         # Small whole numbers: exact in every type.
         assert not {name: error for name, error in told.items() if error != 0}
 

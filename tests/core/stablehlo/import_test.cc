@@ -151,6 +151,29 @@ TEST(ImportTest, AnAliasNeedsItsResult) {
               HasSubstr("argument 0 of @main: it shares memory with result 1 of 1"));
 }
 
+// What an inliner leaves of GSPMD's manual regions.
+TEST(ImportTest, ManualRegionsWithoutAFunction) {
+  auto module = Import(R"(
+    module attributes {mhlo.num_partitions = 4 : i32} {
+      func.func @main(%a: tensor<8x3xf32>) -> (tensor<8x3xf32>, tensor<2x3xf32>) {
+        %one = stablehlo.constant dense<1.0> : tensor<2x3xf32>
+        %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[4,1]<=[4]}"} : (tensor<8x3xf32>) -> tensor<8x3xf32>
+        %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x3xf32>) -> tensor<2x3xf32>
+        %2 = stablehlo.add %1, %one : tensor<2x3xf32>
+        %3 = stablehlo.multiply %2, %1 : tensor<2x3xf32>
+        %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[4,1]<=[4]}"} : (tensor<2x3xf32>) -> tensor<8x3xf32>
+        return %4, %one : tensor<8x3xf32>, tensor<2x3xf32>
+      }
+    })");
+  ASSERT_NE(module, nullptr);
+  const Instruction* region = Find(*module, Opcode::kManualComputation);
+  ASSERT_NE(region, nullptr);
+  EXPECT_EQ(region->shape().ToString(), "f32[8,3]");
+  EXPECT_EQ(region->operand(0)->shape().ToString(), "f32[8,3]");
+  EXPECT_EQ(region->called(0)->root()->opcode(), Opcode::kMultiply);
+  EXPECT_EQ(Find(*module, Opcode::kCustomCall), nullptr);
+}
+
 TEST(ImportTest, ManualComputation) {
   auto module = Import(R"(
     module attributes {mhlo.num_partitions = 8 : i32} {

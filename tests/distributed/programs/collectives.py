@@ -15,6 +15,24 @@ shift = [(i, (i + 1) % n) for i in range(n)]
 random = np.random.default_rng(7)
 
 
+def ragged_size(source, target, length):
+    """How many numbers go from one device to another, of a row that has `length` for each."""
+    return (source + 2 * target + 1) % (length + 1)
+
+
+def ragged(x):
+    length = x.shape[1] // n
+    me, others = jax.lax.axis_index("d"), jnp.arange(n)
+    return jax.lax.ragged_all_to_all(x[0], jnp.zeros_like(x[0]), others * length, ragged_size(me, others, length),
+                                     jnp.full(n, me * length), ragged_size(others, me, length), axis_name="d")[None]
+
+
+def ragged_reference(a):
+    length = a.shape[1] // n
+    sent = np.arange(length) < ragged_size(np.arange(n)[:, None], np.arange(n), length)[..., None]
+    return np.where(sent, a.reshape(n, n, length), 0).swapaxes(0, 1).reshape(a.shape)
+
+
 def case(name, per_device, reference):
     """(name, what a device does with its row, what NumPy does with all rows)."""
     return name, per_device, reference
@@ -29,6 +47,7 @@ CASES = [
          lambda a: a.sum(0).reshape(n, -1)),
     case("all_to_all", lambda x: jax.lax.all_to_all(x[0].reshape(n, -1), "d", 0, 0)[None],
          lambda a: a.reshape(n, n, -1).swapaxes(0, 1)),
+    case("ragged_all_to_all", ragged, ragged_reference),
 ]
 
 

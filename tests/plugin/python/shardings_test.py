@@ -115,6 +115,58 @@ def test_gspmd_manual_regions():
     """, SHOAL_NUM_DEVICES="8")
 
 
+def test_gspmd_of_more_devices_than_a_string_lists():
+    """JAX writes those as a serialized proto."""
+    run("""
+    jax.config.update("jax_use_shardy_partitioner", False)
+    from jax.experimental import topologies
+    from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+    devices = np.array(topologies.get_topology_desc("any", "shoal", num_devices=128).devices)
+    for order in np.arange(128), np.random.default_rng(0).permutation(128):
+        mesh = jax.sharding.Mesh(devices[order].reshape(16, 8), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+        x = jax.ShapeDtypeStruct((32, 24), np.float32, sharding=NamedSharding(mesh, P("x", "y")))
+        text = jax.jit(lambda x: x + 1, out_shardings=NamedSharding(mesh, P("x", "y"))).lower(x).compile().as_text()
+        assert "f32[2,3]" in text and "all-" not in text and "permute" not in text, text
+        f = jax.shard_map(lambda x: jax.lax.psum(x, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y"))
+        assert "all-reduce" in jax.jit(f).lower(x).compile().as_text()
+    """)
+
+
+# By XLA's own interface: JAX makes either replicas or partitions. Its IFRT takes results only that are whole everywhere.
+def test_replicas_of_a_partitioned_program():
+    run("""
+    from jax._src.lib import xla_client as xc
+    client = jax.devices()[0].client
+    program = '''module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
+      sdy.mesh @m = <["x"=4]>
+      func.func public @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+          -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+        %b = stablehlo.slice %a [1:8, 0:8] : (tensor<8x8xf32>) -> tensor<7x8xf32>
+        %c = stablehlo.slice %a [0:1, 0:8] : (tensor<8x8xf32>) -> tensor<1x8xf32>
+        %r = stablehlo.concatenate %b, %c, dim = 0 : (tensor<7x8xf32>, tensor<1x8xf32>) -> tensor<8x8xf32>
+        return %r, %s : tensor<8x8xf32>, tensor<8xf32>
+      }
+    }'''
+    options = xc.CompileOptions()
+    options.num_replicas, options.num_partitions = 2, 4
+    build = options.executable_build_options
+    build.num_replicas, build.num_partitions, build.use_spmd_partitioning, build.use_shardy_partitioner = 2, 4, True, True
+    options.device_assignment = build.device_assignment = xc.DeviceAssignment.create(np.arange(8).reshape(2, 4))
+    executable = client.compile_and_load(program, xc._xla.DeviceList(tuple(jax.devices())), options)
+    x = np.random.default_rng(0).standard_normal((2, 8, 8)).astype(np.float32)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("p",))
+    parts = [jax.device_put(x[r, 2 * p:2 * p + 2], jax.devices()[4 * r + p]) for r in range(2) for p in range(4)]
+    array = jax.make_array_from_single_device_arrays((16, 8), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("p")), parts)
+    moved, total = executable.execute_sharded([array]).disassemble_into_single_device_arrays()
+    for r in range(2):
+        for p in range(4):
+            np.testing.assert_allclose(total[4 * r + p], x[r].sum(0), 1e-5, 1e-5)
+            np.testing.assert_array_equal(moved[4 * r + p], np.roll(x[r], -1, 0))
+    """, SHOAL_NUM_DEVICES="8")
+
+
 def test_gspmd_shards_alike():
     run("""
     jax.config.update("jax_use_shardy_partitioner", False)

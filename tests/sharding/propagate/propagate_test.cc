@@ -143,8 +143,35 @@ TEST_F(Propagate, ClosedConstraintStops) {
   EXPECT_EQ(Of("r"), "[{}, {}]");
 }
 
-// zeros_like(parameter), as an optimizer makes its state: sharded like the parameter, though zeros are made anew
-// for each use elsewhere.
+// 6 rows are no four parts: the axis goes to the 8 columns rather than to nowhere.
+TEST_F(Propagate, ChosenResultsKeepTheirAxesOnDimensionsThatDivide) {
+  Run(R"(ENTRY main {
+    a = f32[32,8] parameter(0), sharding={mesh<[x=4,y=2]>, [{x}, {}]}
+    ROOT r = f32[30,8] slice(a), slice={[1:31], [0:8]}
+  })",
+      {{}, {true}});
+  EXPECT_EQ(Dims(module_->config().result_shardings[0]), "[{}, {x}]");
+}
+
+TEST_F(Propagate, BarriersLetOneDirectionThrough) {
+  const auto results = [&](absl::string_view direction) {
+    Run(absl::StrCat(R"(ENTRY main {
+      a = f32[8,8] parameter(0), sharding={mesh<[x=4,y=2]>, [{x}, {?}]}
+      n = f32[8,8] negate(a)
+      b = f32[8,8] custom-call(n), custom_call_target="sdy.propagation_barrier", backend_config=")",
+                     direction, R"("
+      ROOT r = f32[8,8] sharding-constraint(b), sharding={mesh<[x=4,y=2]>, [{?}, {y}]}
+    })"),
+        {{}, {true}});
+    return absl::StrCat(Of("n"), " ", Of("r"));
+  };
+  EXPECT_EQ(results("FORWARD"), "[{x}, {}] [{x}, {y}]");
+  EXPECT_EQ(results("BACKWARD"), "[{x}, {y}] [{}, {y}]");
+  EXPECT_EQ(results("NONE"), "[{x}, {}] [{}, {y}]");
+}
+
+// zeros_like(parameter), as an optimizer makes its state: sharded like the parameter, though zeros are made
+// anew for each use elsewhere.
 TEST_F(Propagate, GroupsShardAlike) {
   Run(R"(ENTRY main {
     a = f32[8,4] parameter(0), sharding={mesh<[x=4,y=2]>, [{x}, {y}]}

@@ -1,0 +1,181 @@
+#include "collectives/communicator/ragged_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status.h"
+
+namespace shoal {
+namespace {
+
+enum InputNumber : int { kRows, kInitial, kFirst, kSent, kTarget, kReceived };
+
+class RaggedPlanner {
+ public:
+  RaggedPlanner(const CollectiveOp& op, const GroupView& group,
+                absl::Span<const std::vector<const void*>> inputs)
+      : op_(op),
+        group_(group),
+        inputs_(inputs),
+        row_bytes_(op.arrays[kRows].in.block_elements * ByteWidth(op.arrays[kRows].type)),
+        pieces_(op.arrays[kFirst].elements / group.ranks()) {
+    for (int r = 0; r < group.ranks(); ++r) {
+      const bool is_local = group_.process_of[r] == group_.self;
+      member_of_.push_back(is_local ? local_count_++ : -1);
+    }
+  }
+
+  absl::StatusOr<GroupPlan> Plan() {
+    SHOAL_RETURN_IF_ERROR(Check());
+    Phase& initial = plan_.before.emplace_back();
+    const int64_t bytes = op_.arrays[kInitial].elements * ByteWidth(op_.arrays[kInitial].type);
+    for (int k = 0; k < group_.members(); ++k) {
+      initial.copies.push_back(
+          {Whole({MemoryRef::kInput, k, kInitial}, bytes), Whole({MemoryRef::kOutput, k, 0}, bytes), bytes});
+    }
+    Phase local, after;
+    for (int r = 0; r < group_.ranks(); ++r) {
+      if (member_of_[r] < 0) continue;
+      for (int t = 0; t < group_.ranks(); ++t) {
+        if (member_of_[t] >= 0) SHOAL_RETURN_IF_ERROR(AddLocal(r, t, local));
+      }
+    }
+    if (group_.processes.size() > 1) AddRemote(local, after);
+    plan_.before.push_back(std::move(local));
+    plan_.after.push_back(std::move(after));
+    return std::move(plan_);
+  }
+
+ private:
+  static Rows Whole(MemoryRef ref, int64_t bytes) { return {ref, std::max<int64_t>(bytes, 1), 0}; }
+  int64_t Number(int member, InputNumber input, int rank, int64_t piece) const {
+    return static_cast<const int64_t*>(inputs_[member][input])[rank * pieces_ + piece];
+  }
+  MemoryRef RowsAt(int member, int64_t row) const {
+    return {MemoryRef::kInput, member, kRows, row * row_bytes_};
+  }
+  MemoryRef ResultAt(int member, int64_t row) const {
+    return {MemoryRef::kOutput, member, 0, row * row_bytes_};
+  }
+  void AddCopy(MemoryRef from, MemoryRef to, int64_t rows, Phase& phase) const {
+    const int64_t bytes = rows * row_bytes_;
+    if (bytes > 0) phase.copies.push_back({Whole(from, bytes), Whole(to, bytes), bytes});
+  }
+
+  absl::Status Check() const {
+    const int64_t rows = op_.arrays[kRows].in.outer, results = op_.arrays[kInitial].in.outer;
+    for (int k = 0; k < group_.members(); ++k) {
+      for (int r = 0; r < group_.ranks(); ++r) {
+        for (int64_t i = 0; i < pieces_; ++i) {
+          const auto fits = [](int64_t first, int64_t size, int64_t all) {
+            return first >= 0 && size >= 0 && size <= all && first <= all - size;
+          };
+          if (fits(Number(k, kFirst, r, i), Number(k, kSent, r, i), rows) &&
+              fits(Number(k, kTarget, r, i), Number(k, kReceived, r, i), results)) {
+            continue;
+          }
+          return absl::InvalidArgumentError(absl::StrCat(
+              op_.name, ": partition ", group_.partitions[group_.local_ranks[k]].value(), " sends ",
+              Number(k, kSent, r, i), " rows from ", Number(k, kFirst, r, i), " of ", rows, " to partition ",
+              group_.partitions[r].value(), " and puts ", Number(k, kReceived, r, i), " from it at ",
+              Number(k, kTarget, r, i), " of ", results));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddLocal(int from, int to, Phase& phase) const {
+    const int sender = member_of_[from], receiver = member_of_[to];
+    for (int64_t i = 0; i < pieces_; ++i) {
+      const int64_t sent = Number(sender, kSent, to, i), received = Number(receiver, kReceived, from, i);
+      if (sent != received) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(op_.name, ": partition ", group_.partitions[from].value(), " sends ", sent,
+                         " rows to ", group_.partitions[to].value(), ", which expects ", received));
+      }
+      AddCopy(RowsAt(sender, Number(sender, kFirst, to, i)),
+              ResultAt(receiver, Number(receiver, kTarget, from, i)), sent, phase);
+    }
+    return absl::OkStatus();
+  }
+
+  // Chunk j holds what goes to process j, chunk P + j what comes from it: sender by sender, and for each its
+  // receivers in their order.
+  void AddRemote(Phase& before, Phase& after) {
+    const int processes = static_cast<int>(group_.processes.size());
+    const MemoryRef sent = {MemoryRef::kStaging, 0, 0, 0}, received = {MemoryRef::kStaging, 1, 0, 0};
+    std::vector<int64_t> offsets = {0};
+    int64_t at = 0;
+    for (int process = 0; process < processes; ++process) {
+      for (int from : group_.local_ranks) {
+        ForRanksOf(process, [&](int to) {
+          for (int64_t i = 0; i < pieces_; ++i) {
+            const int64_t rows = Number(member_of_[from], kSent, to, i);
+            AddCopy(RowsAt(member_of_[from], Number(member_of_[from], kFirst, to, i)),
+                    {MemoryRef::kStaging, sent.index, 0, at}, rows, before);
+            at += rows * row_bytes_;
+          }
+        });
+      }
+      offsets.push_back(at);
+    }
+    const int64_t total_sent = at;
+    for (int process = 0; process < processes; ++process) {
+      ForRanksOf(process, [&](int from) {
+        for (int to : group_.local_ranks) {
+          for (int64_t i = 0; i < pieces_; ++i) {
+            const int64_t rows = Number(member_of_[to], kReceived, from, i);
+            AddCopy({MemoryRef::kStaging, received.index, 0, at - total_sent},
+                    ResultAt(member_of_[to], Number(member_of_[to], kTarget, from, i)), rows, after);
+            at += rows * row_bytes_;
+          }
+        }
+      });
+      offsets.push_back(at);
+    }
+    plan_.staging_bytes = {total_sent, at - total_sent};
+    Schedule schedule{"ragged", 2 * processes};
+    std::vector<Step> steps;
+    for (int process = 0; process < processes; ++process) {
+      if (offsets[process + 1] > offsets[process]) {
+        steps.push_back({StepKind::kSend, process, {kInputBuffer, process}});
+      }
+      const int chunk = processes + process;
+      if (offsets[chunk + 1] > offsets[chunk]) {
+        steps.push_back({StepKind::kReceive, process, {kOutputBuffer, chunk}});
+      }
+    }
+    if (!steps.empty()) schedule.rounds.push_back(std::move(steps));
+    plan_.lanes.push_back({std::move(schedule), ElementType::kU8, ReductionKind::kSum, std::move(offsets)});
+    plan_.memory.push_back({{sent, 0}, {received, total_sent}});
+  }
+
+  // Of other processes: what stays here has been copied.
+  template <typename F>
+  void ForRanksOf(int process, F f) const {
+    if (process == group_.self) return;
+    for (int r = 0; r < group_.ranks(); ++r) {
+      if (group_.process_of[r] == process) f(r);
+    }
+  }
+
+  const CollectiveOp& op_;
+  const GroupView& group_;
+  const absl::Span<const std::vector<const void*>> inputs_;
+  const int64_t row_bytes_;
+  const int64_t pieces_;  // of every pair of members
+  std::vector<int> member_of_;
+  int local_count_ = 0;
+  GroupPlan plan_;
+};
+
+}  // namespace
+
+absl::StatusOr<GroupPlan> PlanRagged(const CollectiveOp& op, const GroupView& group,
+                                     absl::Span<const std::vector<const void*>> inputs) {
+  return RaggedPlanner(op, group, inputs).Plan();
+}
+
+}  // namespace shoal
