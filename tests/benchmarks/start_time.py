@@ -74,10 +74,11 @@ def tell(started):
 
 
 def expect(started, word):
+    """Reads on until every process has said `word`: Gloo says things too."""
     for process in started:
-        line = process.stdout.readline()
-        if line.strip() != word:
-            sys.exit(f"a process says {line!r}, not {word}")
+        line = next((line for line in process.stdout if line.strip() == word), None)
+        if line is None:
+            sys.exit(f"a process ended without {word}, with exit code {process.wait()}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ OUT_OF_REACH = {
     "socket_transfer_test.py": "turns on jaxlib's own socket transport, which only its in-tree clients have",
 }
 # Tests that say what jaxlib's CPU backend cannot do, and Shoal can.
-DOES_MORE = {"CrossHostTransferTest.test_cross_host_transfer_cpu_error"}
+DOES_MORE = {"CrossHostTransferTest.test_cross_host_transfer_cpu_error", "CrossHostTransferTest.test_device_put_to_cpu"}
 LAYOUTS = [(2, 4), (4, 2)]
 WITHIN_S = 600
 
