@@ -41,8 +41,8 @@ absl::StatusOr<Cluster> ReadPmi(const Variables& variables) {
   SHOAL_ASSIGN_OR_RETURN(cluster.process_count, ReadCount(variables, "PMI_SIZE"));
   SHOAL_ASSIGN_OR_RETURN(cluster.local_id, ReadCount(variables, "MPI_LOCALRANKID", 0));
   SHOAL_ASSIGN_OR_RETURN(cluster.local_count, ReadCount(variables, "MPI_LOCALNRANKS", 0));
-  cluster.job = JobName(variables, "pmi",
-                        {"PMIX_NAMESPACE", "PMI_JOBID", "PMI_PORT", "PMI_ID_PORT", "HYDI_CONTROL_FD"});
+  // Ports and descriptors, which MPICH sets as well, differ from host to host.
+  cluster.job = JobName(variables, "pmi", {"PMIX_NAMESPACE", "PMI_JOBID", "SHOAL_COORDINATOR"});
   if (cluster.one_host()) cluster.job += MakerOfSocket(variables);
   return cluster;
 }

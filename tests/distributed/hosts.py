@@ -58,7 +58,7 @@ class Hosts:
             self.ip("-n", self.name(host), "link", "set", "lo", "up")
         # mpirun's way to start its daemon on another host.
         agent = pathlib.Path(self.directory.name) / "agent"
-        agent.write_text(f'#!/bin/bash\nhost=$1; shift\nexec ip netns exec {self.tag}-h${{host##*.}} bash -c "$*"\n')
+        agent.write_text(f'#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nhost=$1; shift\nexec ip netns exec {self.tag}-h${{host##*.}} bash -c "$*"\n')
         agent.chmod(0o755)
         self.agent = agent
 

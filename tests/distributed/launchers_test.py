@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from built import ROOT
+from hosts import Hosts, can_make_hosts
 from jobs import command, environment, finish, start
 
 OPTIONS = {"openmpi": ["--oversubscribe", "--bind-to", "none", *(["--allow-run-as-root"] if os.getuid() == 0 else [])],
@@ -30,9 +31,8 @@ def test_places(mpi):
 
 
 @both
-@pytest.mark.parametrize("shm", [1, 0])
-def test_collectives(mpi, shm):
-    for told in finish(begin(mpi, 3, 1, command("collectives.py"), SHOAL_SHM=shm), 300).all(3):
+def test_collectives_over_the_network(mpi):
+    for told in finish(begin(mpi, 3, 1, command("collectives.py"), SHOAL_SHM=0), 300).all(3):
         assert told and not {name: error for name, error in told.items() if error != 0}
 
 
@@ -41,6 +41,33 @@ def test_two_jobs_at_one_time(mpi):
     jobs = [begin(mpi, 2, 1, command("place.py")) for _ in range(2)]
     for job in jobs:
         assert [told["local"] for told in finish(job, 300).all(2)] == [[0], [1]]
+
+
+def hosts_line(hosts, mpi, argv, env):
+    """Two processes on each of two hosts."""
+    mpiexec = [str(ROOT / "build/mpi" / mpi / "bin/mpiexec"), *OPTIONS[mpi]]
+    if mpi == "mpich":
+        options = ["-launcher", "ssh", "-launcher-exec", hosts.agent, "-hosts", "10.77.0.1:2,10.77.0.2:2", "-iface", "eth0"]
+    else:
+        options = ["--prtemca", "plm_ssh_agent", hosts.agent, "--prtemca", "prte_keep_fqdn_hostnames", "1",
+                   "--prtemca", "oob_tcp_if_include", "10.77.0.0/24", "--mca", "btl_tcp_if_include", "10.77.0.0/24",
+                   "-H", "10.77.0.1:2,10.77.0.2:2",
+                   *[f for name in env if name.startswith(("SHOAL_", "JAX_")) for f in ("-x", name)]]
+    return hosts.on(1, [*mpiexec, *map(str, options), "-n", "4", *argv])
+
+
+@both
+@pytest.mark.skipif(not can_make_hosts(), reason="needs root and network namespaces")
+def test_two_hosts(mpi):
+    if not (ROOT / "build/mpi" / mpi).exists():
+        pytest.skip("scripts/test.sh installs it")
+    # To MPICH it is UCX, which would see that the hosts of this test are one machine.
+    extra = {"SHOAL_COORDINATOR": "10.77.0.1:7193", "UCX_TLS": "tcp,self"} if mpi == "mpich" else {}
+    env = environment(1, **extra)
+    with Hosts(2) as hosts:
+        outcome = finish(start(hosts_line(hosts, mpi, command("collectives.py"), env), env), 300)
+    for told in outcome.all(4):
+        assert told and not {name: error for name, error in told.items() if error != 0}
 
 
 def test_an_mpi_that_cannot_be_used_says_so():

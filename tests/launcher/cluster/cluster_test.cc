@@ -196,6 +196,20 @@ TEST(ClusterTest, MpichJobsOfOneHostDiffer) {
   EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
+TEST(ClusterTest, MpichHostsOfOneJobAgree) {
+  const auto on_host = [](const char* rank, const char* control, const char* coordinator) {
+    return Found({{"PMI_RANK", rank},
+                  {"PMI_SIZE", "4"},
+                  {"PMI_FD", "no"},
+                  {"HYDI_CONTROL_FD", control},
+                  {"MPI_LOCALNRANKS", "2"},
+                  {"SHOAL_COORDINATOR", coordinator}})
+        .job;
+  };
+  EXPECT_EQ(on_host("0", "7", "n1:99"), on_host("3", "9", "n1:99"));
+  EXPECT_NE(on_host("0", "7", "n1:99"), on_host("0", "7", "n1:98"));
+}
+
 TEST(ClusterTest, PmixWithoutCountSaysWhatToSet) {
   const auto cluster = Find({{"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "prterun-1"}});
   EXPECT_THAT(cluster.status().message(), HasSubstr("SHOAL_NUM_PROCESSES"));
