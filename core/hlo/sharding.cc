@@ -2,16 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/hlo/sharding_text.h"
 
 namespace shoal {
 namespace {
-
-std::string AxisText(const Mesh* mesh, const AxisRef& ref) {
-  if (mesh == nullptr || ref.axis < 0 || ref.axis >= static_cast<int>(mesh->axes.size())) return "?axis";
-  const MeshAxis& axis = mesh->axes[ref.axis];
-  if (ref.pre_size == 1 && ref.size == axis.size) return axis.name;
-  return absl::StrCat(axis.name, ":(", ref.pre_size, ")", ref.size);
-}
 
 std::string AxesText(const Mesh* mesh, const AxisList& axes) {
   return absl::StrJoin(

@@ -7,11 +7,13 @@
 #include "core/base/status.h"
 
 namespace shoal {
-namespace {
+std::string AxisText(const Mesh* mesh, const AxisRef& ref) {
+  if (mesh == nullptr || ref.axis < 0 || ref.axis >= static_cast<int>(mesh->axes.size())) return "?axis";
+  const MeshAxis& axis = mesh->axes[ref.axis];
+  if (ref.pre_size == 1 && ref.size == axis.size) return axis.name;
+  return absl::StrCat(axis.name, ":(", ref.pre_size, ")", ref.size);
+}
 
-constexpr int64_t kMaxAxisSize = int64_t{1} << 31;
-
-// "x" or "x:(2)2".
 absl::StatusOr<AxisRef> ReadAxis(const Mesh* mesh, TextCursor& cursor) {
   const size_t place = cursor.position();
   SHOAL_ASSIGN_OR_RETURN(std::string name, cursor.Name());
@@ -31,6 +33,10 @@ absl::StatusOr<AxisRef> ReadAxis(const Mesh* mesh, TextCursor& cursor) {
   if (!fits) return cursor.BadAt(place, "a sub-axis does not divide its axis");
   return ref;
 }
+
+namespace {
+
+constexpr int64_t kMaxAxisSize = int64_t{1} << 31;
 
 // "{x,y}"
 absl::Status ReadAxes(const Mesh* mesh, TextCursor& cursor, AxisList& axes) {

@@ -13,6 +13,10 @@
 
 namespace shoal {
 
+// A whole axis, or a part of one: "x" or "x:(2)2".
+std::string AxisText(const Mesh* mesh, const AxisRef& ref);
+absl::StatusOr<AxisRef> ReadAxis(const Mesh* mesh, TextCursor& cursor);
+
 // Equal meshes of one reader are one object.
 class ShardingReader {
  public:

@@ -1,21 +1,12 @@
 // What only the partitioner understands: constraints, and manual regions, which are inlined: inside, arrays
 // are local along the manual axes already.
-#include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
+#include "sharding/spec/manual_axes.h"
 
 namespace shoal {
 namespace {
-
-AxisList ManualAxes(const Mesh& mesh, const ManualAttributes& attributes) {
-  AxisList axes;
-  for (const std::string& name : attributes.manual_axes) {
-    const int axis = mesh.AxisIndex(name);
-    if (axis >= 0) axes = Concat(axes, Atoms(WholeAxis(mesh, axis)));
-  }
-  return axes;
-}
 
 // `layout` of an array that enters or leaves a manual region, without free axes whose parts of the region's
 // array are not the parts of the whole array: 208 elements over b=2 are 104 inside, of which a=3 makes parts
@@ -47,7 +38,7 @@ absl::Status PartitionConstraint(Region& region, const Instruction& old) {
 
 absl::Status PartitionManual(Region& region, const Instruction& old) {
   const auto& attributes = old.attributes<ManualAttributes>();
-  const AxisList own = ManualAxes(region.mesh(), attributes);
+  SHOAL_ASSIGN_OR_RETURN(const AxisList own, ManualAxes(attributes, region.context().mesh_ptr()));
   const AxisList manual = Concat(region.manual(), Without(own, region.manual()));
   const Computation& body = *old.called(0);
   Region inside(region.context(), region.builder(), manual);

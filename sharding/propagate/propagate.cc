@@ -14,6 +14,7 @@
 #include "sharding/propagate/value_table.h"
 #include "sharding/rules/custom_partitioner.h"
 #include "sharding/spec/layout.h"
+#include "sharding/spec/manual_axes.h"
 #include "sharding/spec/rebase.h"
 
 namespace shoal {
@@ -258,17 +259,11 @@ class Propagation {
   // Operand -> in-sharding (a value of its own) -> border -> region parameter; and back out.
   absl::Status AddManual(Instruction* instruction, const AxisList& outer_manual) {
     const auto& attributes = instruction->attributes<ManualAttributes>();
-    AxisList own;
-    for (const std::string& name : attributes.manual_axes) {
-      const int axis = mesh_->AxisIndex(name);
-      if (axis < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(instruction->name(), ": no axis ", name, " in ", ToString(*mesh_)));
-      }
-      own = Concat(own, Atoms(WholeAxis(*mesh_, axis)));
-    }
+    const absl::StatusOr<AxisList> own = ManualAxes(attributes, mesh_);
+    if (!own.ok()) return ::shoal::Annotate(own.status(), instruction->name());
     Computation* region = instruction->called(0);
-    const AxisList manual = Concat(outer_manual, Without(own, outer_manual));
+    const AxisList manual = Concat(outer_manual, Without(*own, outer_manual));
+    manual_axes_[instruction] = *own;
     std::vector<int>& inputs = manual_inputs_[instruction];
     for (int64_t i = 0; i < instruction->operand_count(); ++i) {
       const int input = NewValue(instruction->operand(i)->shape());
@@ -460,6 +455,7 @@ class Propagation {
     for (auto& [instruction, inputs] : manual_inputs_) {
       ManualAttributes attributes = instruction->attributes<ManualAttributes>();
       for (size_t i = 0; i < inputs.size(); ++i) attributes.in_shardings[i] = ShardingOf(inputs[i]);
+      attributes.manual_axes = ManualAxisNames(manual_axes_.at(instruction), *mesh_);
       attributes.out_shardings = instruction->shardings();
       instruction->set_attributes(std::move(attributes));
     }
@@ -536,6 +532,7 @@ class Propagation {
   std::vector<bool> foreign_result_;
   absl::flat_hash_map<Instruction*, std::vector<Sharding>> foreign_;  // parameters over another mesh
   absl::flat_hash_map<Instruction*, std::vector<int>> manual_inputs_;
+  absl::flat_hash_map<Instruction*, AxisList> manual_axes_;
   absl::flat_hash_map<std::string, int> groups_;  // the first value of each sharding group
 };
 

@@ -250,3 +250,25 @@ def test_a_donated_argument_that_is_read_twice_is_gone():
         np.testing.assert_array_equal(jax.jit(f, donate_argnums=0)(x), f(np.ones((5, 5))))
         assert x.is_deleted()
     """)
+
+
+def test_manual_regions_over_several_meshes():
+    """Each names the axes of its own mesh: other names, another shape, parts of the first one's axes, where jaxlib aborts."""
+    run(MESH + """
+    devices = np.array(jax.devices())
+    x = np.arange(128, dtype=np.float32).reshape(8, 16)
+    for rows, columns in ((4, 2), (2, 4), (8, 1), (1, 8)):
+        other = jax.sharding.Mesh(devices.reshape(rows, columns), ("x2", "y2"))
+
+        def f(x):
+            x = jax.shard_map(lambda a: a + jax.lax.psum(a, "y"), mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"))(x)
+            spec = P("x2", "y2")
+            x = jax.shard_map(lambda a: a * jax.lax.axis_index("y2") + jax.lax.psum(a, "x2"), mesh=other, in_specs=spec, out_specs=spec)(x)
+            by_rows = lambda a: a + jax.lax.axis_index("x2")  # the columns are as the compiler likes
+            return jax.shard_map(by_rows, mesh=other, in_specs=P("x2"), out_specs=P("x2"), axis_names={"x2"})(x)
+
+        got = jax.jit(f, out_shardings=NamedSharding(mesh, P()))(x)
+        y = x + np.tile(x.reshape(8, 2, 8).sum(1), 2)
+        y = y * np.repeat(np.arange(columns), 16 // columns) + np.tile(y.reshape(rows, 8 // rows, 16).sum(0), (rows, 1))
+        np.testing.assert_array_equal(got, y + np.repeat(np.arange(rows), 8 // rows)[:, None], f"{rows} x {columns}")
+    """, SHOAL_NUM_DEVICES="8")
