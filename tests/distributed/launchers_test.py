@@ -31,6 +31,12 @@ def test_places(mpi):
 
 
 @both
+def test_jax_distributed(mpi):
+    told = finish(begin(mpi, 2, 1, command("place.py"), TEST_DISTRIBUTED=1), 300).all(2)
+    assert [t["local"] for t in told] == [[0], [1]]
+
+
+@both
 def test_collectives_over_the_network(mpi):
     for told in finish(begin(mpi, 3, 1, command("collectives.py"), SHOAL_SHM=0), 300).all(3):
         assert told and not {name: error for name, error in told.items() if error != 0}

@@ -39,6 +39,10 @@ def test_jax_distributed_under_mpirun():
     check_quiet(mpirun(3, 2, command("place.py"), TEST_DISTRIBUTED=1), 3, 2)
 
 
+def test_jax_distributed_under_shoalrun(shoalrun):
+    check_quiet(run_shoalrun(shoalrun, 3, 2, command("place.py"), TEST_DISTRIBUTED=1), 3, 2)
+
+
 def test_single_process_starts_no_mpi():
     outcome = finish(start(command("footprint.py"), environment(2)), 300)
     assert outcome.all(1)[0] == {"libraries": [], "sockets": 0}

@@ -18,6 +18,7 @@ import pathlib
 import re
 import socket
 
+from shoal import cluster as cluster
 from shoal.traffic import report as report
 
 __version__ = "0.1.0"

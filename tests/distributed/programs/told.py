@@ -13,6 +13,8 @@ def distributed():
         jax.distributed.initialize(os.environ["TEST_COORDINATOR"], int(os.environ["TEST_PROCESSES"]),
                                    int(os.environ["TEST_PROCESS"]))
     elif "TEST_DISTRIBUTED" in os.environ:
+        import shoal  # noqa: F401, which shows JAX the launchers that it does not know
+
         jax.distributed.initialize()
 
 

@@ -1,5 +1,5 @@
-// Environments as their launchers really set them: recorded from Open MPI 4.1.4 and 5.0.11 and MPICH 5.0.2,
-// and from Slurm's manual.
+// Environments as their launchers really set them: recorded from Open MPI 4.1.4 and 5.0.11, MPICH 5.0.2 and
+// Slurm 22.05, or from their manuals.
 #include "launcher/cluster/cluster.h"
 
 #include <gmock/gmock.h>
