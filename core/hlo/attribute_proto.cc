@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/ragged_all_to_all.h"
 #include "core/types/shape.h"
 
 namespace shoal {
@@ -300,6 +301,10 @@ void Write(Opcode opcode, const CollectiveAttributes& a, Proto& p) {
     auto& pair = *p.add_source_target_pairs();
     pair.set_source(source);
     pair.set_target(target);
+  }
+  if (IsRaggedAllToAll(opcode, a)) {  // XLA has an opcode for it
+    p.set_opcode("ragged-all-to-all");
+    return;
   }
   Put(a.dimensions, p.mutable_dimensions());
   if (opcode == Opcode::kAllToAll && a.dimensions.size() == 2) {

@@ -12,6 +12,7 @@ absl::Status PartitionScatter(Region& region, const Instruction& old);      // g
 absl::Status PartitionSpatial(Region& region, const Instruction& old);      // spatial.cc
 absl::Status PartitionConcatenate(Region& region, const Instruction& old);  // concatenate.cc
 absl::Status PartitionReverse(Region& region, const Instruction& old);
+absl::Status PartitionSort(Region& region, const Instruction& old);          // sort.cc
 absl::Status PartitionTopK(Region& region, const Instruction& old);          // sort.cc
 absl::Status PartitionDynamicSlice(Region& region, const Instruction& old);  // dynamic.cc
 absl::Status PartitionDynamicUpdateSlice(Region& region, const Instruction& old);
@@ -47,6 +48,8 @@ PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
       return PartitionSpatial;
     case Opcode::kConcatenate:
       return PartitionConcatenate;
+    case Opcode::kSort:
+      return PartitionSort;
     case Opcode::kTopK:
       return PartitionTopK;
     case Opcode::kDynamicSlice:

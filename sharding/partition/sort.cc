@@ -1,11 +1,16 @@
+// sort of a split vector: sample_sort.h; along a split dimension of anything else the axes go to another
+// dimension, or it is gathered.
+//
 // topk along a split dimension: each part finds its own best, these are gathered, and the best of them are
 // the result. Parts come in order, and each gives equals in the order of their indices, so that the lower
 // index still comes first.
 #include <algorithm>
 #include <limits>
 
+#include "core/base/status.h"
 #include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
+#include "sharding/partition/sample_sort.h"
 
 namespace shoal {
 namespace {
@@ -26,6 +31,31 @@ Instruction* TakeAlongLast(LocalBuilder& b, Instruction* x, Instruction* positio
 }
 
 }  // namespace
+
+absl::Status PartitionSort(Region& region, const Instruction& old) {
+  const FactorRule rule = RuleFor(old);
+  const int factor = rule.operands[0][old.attributes<SortAttributes>().dimension][0];
+  ChoiceProblem problem = region.ProblemOf(old, rule);
+  problem.splittable.assign(rule.factors.size(), false);
+  problem.splittable[factor] = true;
+  problem.extra_cost = [&](const FactorAxesList& axes) {
+    const int64_t parts = SizeOf(axes[factor]);
+    if (parts == 1) return 0.0;
+    return CanSampleSort(old, parts) ? SampleSortCost(old, parts) : std::numeric_limits<double>::infinity();
+  };
+  const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
+  const AxisList& axes = choice.axes[factor];
+  if (axes.empty()) return PartitionWithChoice(region, old, rule, choice);
+  std::vector<Instruction*> parts;
+  for (int64_t i = 0; i < old.operand_count(); ++i) {
+    parts.push_back(region.Get(old.operand(i), choice.operands[i]));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<Instruction*> sorted, SampleSort(region, old, parts, axes));
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    region.SetResult(&old, static_cast<int64_t>(i), sorted[i], choice.results[i]);
+  }
+  return absl::OkStatus();
+}
 
 absl::Status PartitionTopK(Region& region, const Instruction& old) {
   const FactorRule rule = RuleFor(old);

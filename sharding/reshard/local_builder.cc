@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "core/hlo/ragged_all_to_all.h"
 #include "core/ops/reduction.h"
 #include "sharding/mesh/axes.h"
 #include "sharding/mesh/devices.h"
@@ -225,6 +226,11 @@ Instruction* LocalBuilder::AllToAll(Instruction* x, const AxisList& axes) {
   collective.dimensions = {0, 0};
   collective.channel_id = context_.NextChannel();
   return Add(Opcode::kAllToAll, x->shape(), {x}, std::move(collective));
+}
+
+Instruction* LocalBuilder::RaggedAllToAll(absl::Span<Instruction* const> operands, const AxisList& axes) {
+  return Add(Opcode::kAllToAll, operands[1]->shape(), operands,
+             shoal::RaggedAllToAll(GroupsOf(axes), context_.NextChannel()));
 }
 
 Instruction* LocalBuilder::Permute(Instruction* x, Pairs pairs) {

@@ -79,6 +79,8 @@ class LocalBuilder {
   Instruction* ReduceScatter(Instruction* x, const AxisList& axes, int64_t dim, Opcode combiner);
   // Part i of dimension 0 goes to member i; part j of the result comes from member j.
   Instruction* AllToAll(Instruction* x, const AxisList& axes);
+  // core/hlo/ragged_all_to_all.h
+  Instruction* RaggedAllToAll(absl::Span<Instruction* const> operands, const AxisList& axes);
   Instruction* Permute(Instruction* x, Pairs pairs);
 
   // Where dimension `dim` of x, which is `global` long and split over `axes`, is past its end, `value` (a

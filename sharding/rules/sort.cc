@@ -1,4 +1,5 @@
-// sort needs the whole of the sorted dimension; topk of the last, which is another one in its results.
+// sort needs the whole of the sorted dimension, but a vector is sorted part by part
+// (partition/sample_sort.h); topk needs the whole of the last dimension, which is another one in its results.
 #include "sharding/rules/rule.h"
 
 namespace shoal {
@@ -10,7 +11,8 @@ FactorRule sort_rule(const Instruction& instruction) {
   const int64_t special = instruction.attributes<SortAttributes>().dimension;
   rule.AddPointwise(rank, {special});
   rule.Add(std::vector<int64_t>(rule.operand_leaves(), special),
-           std::vector<int64_t>(rule.result_leaves(), special), FactorKind::kNeedReplication);
+           std::vector<int64_t>(rule.result_leaves(), special),
+           rank == 1 ? FactorKind::kPermutation : FactorKind::kNeedReplication);
   return rule.Build();
 }
 

@@ -239,8 +239,37 @@ def test_ragged_all_to_all():
         received = np.array([[sizes[s, list(members[s]).index(t)] for s in members[t]] for t in range(4)], np.int32)
         f = jax.shard_map(lambda *a: jax.lax.ragged_all_to_all(*(v[0] for v in a), axis_name="d", axis_index_groups=groups)[None],
                           mesh=line, in_specs=P("d"), out_specs=P("d"), check_vma=False)
-        np.testing.assert_array_equal(jax.jit(f)(operand, output, starts, sizes, lands, received), want)
+        compiled = jax.jit(f).lower(operand, output, starts, sizes, lands, received).compile()
+        assert "ragged-all-to-all" in compiled.as_text(), compiled.as_text()
+        np.testing.assert_array_equal(compiled(operand, output, starts, sizes, lands, received), want)
     """, SHOAL_NUM_DEVICES="4")
+
+
+def test_vectors_are_sorted_part_by_part():
+    run(MESH + """
+    n = 8 * 1031
+    at = NamedSharding(mesh, P(("y", "x")))
+    floats = np.concatenate([r.standard_normal(n - 40), [np.nan] * 10, [np.inf] * 10, [-np.inf] * 10, [0.0, -0.0] * 5]).astype(np.float32)
+    cases = {
+        "floats": r.permutation(floats), "sorted": np.sort(floats), "backwards": np.sort(floats)[::-1].copy(),
+        "few": r.integers(0, 3, n).astype(np.int32), "one": np.full(n, 7, np.uint32), "steps": np.repeat(np.arange(8, dtype=np.int32)[::-1], n // 8), "bytes": r.integers(0, 9, n).astype(np.int8),
+    }
+    for name, x in cases.items():
+        lowered = jax.jit(lambda x: (jnp.sort(x), jnp.argsort(x, stable=True), jnp.sort(x, descending=True))).lower(jax.device_put(x, at))
+        compiled = lowered.compile()
+        if x.dtype.itemsize == 4:  # the others are so small that the steps would cost more than they save
+            assert f"[{n}]" not in compiled.as_text().split("ENTRY", 1)[1], "a device holds all of it"
+        up, order, down = compiled(jax.device_put(x, at))
+        assert up.sharding.is_equivalent_to(at, 1), up.sharding
+        np.testing.assert_array_equal(up, np.sort(x), err_msg=name)
+        np.testing.assert_array_equal(order, np.argsort(x, stable=True), err_msg=name)
+        np.testing.assert_array_equal(down, jax.jit(lambda x: jnp.sort(x, descending=True))(x), err_msg=name)
+    keys, values = r.integers(0, 50, (2, n)), r.standard_normal(n)
+    got = jax.jit(lambda *a: jax.lax.sort(a, num_keys=2))(*(jax.device_put(v.astype(np.float32), at) for v in (*keys, values)))
+    order = np.lexsort((keys[1], keys[0]))
+    for g, v in zip(got, (*keys, values)):
+        np.testing.assert_array_equal(g, v[order].astype(np.float32))
+    """, SHOAL_NUM_DEVICES="8")
 
 
 def test_a_donated_argument_that_is_read_twice_is_gone():
