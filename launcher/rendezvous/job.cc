@@ -13,6 +13,7 @@
 #include "collectives/transport/mpi.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "launcher/cluster/binding.h"
 #include "launcher/health/health_watch.h"
 #include "launcher/rendezvous/agreement.h"
 #include "launcher/rendezvous/host_identity.h"
@@ -226,6 +227,12 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Join(const JobOptions& options) {
   }
   SHOAL_ASSIGN_OR_RETURN(const std::optional<Cluster> cluster, FindCluster(ProcessEnvironment()));
   SHOAL_ASSIGN_OR_RETURN(const Place place, Agree(options, cluster));
+  if (cluster) {
+    const std::string binding = BindingWarning(*cluster, CoreCounts::OfThisProcess());
+    if (!binding.empty()) {
+      SHOAL_WARN << binding;
+    }
+  }
   if (place.process_count == 1) return std::make_unique<SingleJob>(options.num_devices);
   SetLogProcess(place.process.value());
   // The clients of one process after another must not meet each other's keys; all processes count alike.

@@ -10,9 +10,12 @@
 
 #include <map>
 
+#include "launcher/cluster/binding.h"
+
 namespace shoal {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Ne;
 
@@ -170,6 +173,20 @@ TEST(ClusterTest, Mpich) {
 
 // MPICH's mpiexec names no job: two at one time differ by the maker of the socket that each process has to
 // it.
+// mpirun -n 2 on 64 cores; and what is bound as it should be.
+TEST(BindingWarningTest, SpeaksOnceOfIdleCores) {
+  const Cluster first = Found(OpenMpi(0, 2));
+  EXPECT_THAT(
+      BindingWarning(first, {1, 64}),
+      AllOf(HasSubstr("bound each process of this host to 1 core, so that 62 of 64 cores have nothing to do"),
+            HasSubstr("--map-by slot:PE=32")));
+  EXPECT_EQ(BindingWarning(first, {32, 64}), "");
+  EXPECT_EQ(BindingWarning(first, {64, 64}), "");
+  EXPECT_EQ(BindingWarning(first, {1, 2}), "");
+  EXPECT_EQ(BindingWarning(first, {0, 0}), "");
+  EXPECT_EQ(BindingWarning(Found(OpenMpi(1, 2)), {1, 64}), "");
+}
+
 TEST(ClusterTest, MpichJobsOfOneHostDiffer) {
   const auto on_socket = [](int file) {
     return Found({{"PMI_RANK", "0"},
