@@ -124,6 +124,12 @@ Element Accumulators::Widened(ElementEmitter& e, size_t i, Element number) const
   return {e.b().CreateFPExt(number.re, e.lanes().LikeLanes(number.re, e.b().getDoubleTy()))};
 }
 
+Element Accumulators::Narrowed(ElementEmitter& e, size_t i, Element value) const {
+  // A result that did not grow is one of a row, which was combined in its own type.
+  if (!list_[i].widens() || !value.re->getType()->getScalarType()->isDoubleTy()) return value;
+  return {e.b().CreateFPTrunc(value.re, e.lanes().LikeLanes(value.re, e.b().getFloatTy()))};
+}
+
 absl::StatusOr<Values> Accumulators::Results(ElementEmitter& e, Values values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const Accumulator& a = list_[i];
@@ -133,10 +139,7 @@ absl::StatusOr<Values> Accumulators::Results(ElementEmitter& e, Values values) c
       SHOAL_ASSIGN_OR_RETURN(values[i],
                              CombineMonoid(e, *a.hero->called(0), *a.monoid, a.partial, initial, values[i]));
     }
-    if (a.widens()) {
-      values[i].re = e.b().CreateFPTrunc(values[i].re, e.lanes().LikeLanes(values[i].re, e.b().getFloatTy()));
-    }
-    values[i] = e.lanes().RoundTo(a.type, values[i]);
+    values[i] = e.lanes().RoundTo(a.type, Narrowed(e, i, values[i]));
   }
   return values;
 }

@@ -56,6 +56,8 @@ class Accumulators {
   absl::StatusOr<Values> SumOfOperands(ElementEmitter& e, absl::Span<const Digits> at) const;
   // A number of accumulator i's type as its running value.
   Element Widened(ElementEmitter& e, size_t i, Element number) const;
+  // The other way: a running value in accumulator i's type, where it is wider; narrow floats stay f32.
+  Element Narrowed(ElementEmitter& e, size_t i, Element value) const;
   // With the initial value, if it is not in yet, and rounded to the result's type.
   absl::StatusOr<Values> Results(ElementEmitter& e, Values values) const;
 

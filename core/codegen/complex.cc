@@ -117,15 +117,14 @@ class ComplexMath {
   }
 
   Element Power(Element x, Element y) {
-    // exp(y log x); 0^0 = 1, 0^y = 0 for a positive real part.
+    // exp(y log x); 0^0 = 1, 0^y = 0 for a y with a positive real part, and no number for any other, as in NumPy.
     Element log = Log(x);
     Element value = Exp(Multiply(y, log));
     V base_zero = And(Eq(x.re, C(x.re, 0)), Eq(x.im, C(x.im, 0)));
     V exponent_zero = And(Eq(y.re, C(y.re, 0)), Eq(y.im, C(y.im, 0)));
-    V at_zero = Choose(exponent_zero, C(x.re, 1), Choose(Lt(C(y.re, 0), y.re), C(x.re, 0), Inf(x.re)));
-    V fixed = Or(base_zero, exponent_zero);
-    return {Choose(fixed, Choose(exponent_zero, C(x.re, 1), at_zero), value.re),
-            Choose(fixed, C(x.re, 0), value.im)};
+    V nothing = Choose(Lt(C(y.re, 0), y.re), C(x.re, 0), Sub(Inf(x.re), Inf(x.re)));
+    return {Choose(exponent_zero, C(x.re, 1), Choose(base_zero, nothing, value.re)),
+            Choose(exponent_zero, C(x.re, 0), Choose(base_zero, nothing, value.im))};
   }
 
   // sinh and cosh of a real number, from one exponential.

@@ -364,7 +364,7 @@ llvm::Value* BitsOf(LaneBuilder& lanes, ElementType type, Element x) {
   auto& b = lanes.b;
   llvm::Value* raw = lanes.ToMemory(type, x.re);
   raw = b.CreateBitCast(raw, lanes.LikeLanes(raw, b.getIntNTy(8 * ByteWidth(type))));
-  return BitWidth(type) == 4 || BitWidth(type) == 2 ? b.CreateAnd(raw, (1 << BitWidth(type)) - 1) : raw;
+  return BitWidth(type) < 8 ? b.CreateAnd(raw, (1 << BitWidth(type)) - 1) : raw;
 }
 
 // The element of bits in its memory's integer type.
@@ -378,19 +378,53 @@ Element OfBits(LaneBuilder& lanes, ElementType type, llvm::Value* bits) {
   return lanes.FromMemory(type, bits);
 }
 
+// From a c128 to the two c64 that its parts are, or the other way.
+absl::StatusOr<Element> EmitComplexBitcast(ElementEmitter& e, const Instruction& op, const Digits& at) {
+  LaneBuilder& lanes = e.lanes();
+  auto& b = e.b();
+  const auto bits = [&](llvm::Value* x, llvm::Type* integer) {
+    return b.CreateBitCast(x, lanes.LikeLanes(x, integer));
+  };
+  if (op.shape().element_type() == ElementType::kC64) {
+    Digits outer = e.index().Range(at, 2, std::max<int64_t>(2, op.shape().ElementCount()));
+    llvm::Value* part = e.index().Value(e.index().Linear(e.index().Range(at, 1, 2)));
+    SHOAL_ASSIGN_OR_RETURN(Element x, e.Emit(*op.operand(0), outer));
+    llvm::Value* first = lanes.Compare(llvm::CmpInst::ICMP_EQ, part, lanes.Const0(part));
+    llvm::Value* pair = bits(lanes.Select(first, x.re, x.im), b.getInt64Ty());
+    const auto half = [&](int shift) {
+      llvm::Value* low = b.CreateTrunc(b.CreateLShr(pair, shift), lanes.LikeLanes(pair, b.getInt32Ty()));
+      return b.CreateBitCast(low, lanes.LikeLanes(pair, b.getFloatTy()));
+    };
+    return Element{half(0), half(32)};
+  }
+  llvm::Value* parts[2];
+  for (int64_t k = 0; k < 2; ++k) {
+    Digits inner = at;
+    for (Digit& digit : inner) digit.stride *= 2;
+    inner.push_back({e.index().Constant(k), 1, 2});
+    SHOAL_ASSIGN_OR_RETURN(Element x, e.Emit(*op.operand(0), inner));
+    lanes.Unify(x.re, x.im);
+    const auto half = [&](llvm::Value* v) {
+      return b.CreateZExt(bits(v, b.getInt32Ty()), lanes.LikeLanes(v, b.getInt64Ty()));
+    };
+    llvm::Value* sum = b.CreateOr(half(x.re), b.CreateShl(half(x.im), 32));
+    parts[k] = b.CreateBitCast(sum, lanes.LikeLanes(sum, b.getDoubleTy()));
+  }
+  return Element{parts[0], parts[1]};
+}
+
 // From n narrow elements in a trailing dimension to one wide one, or the other way.
 absl::StatusOr<Element> EmitBitcastConvert(ElementEmitter& e, const Instruction& op, const Digits& at) {
   const Shape& from_shape = op.operand(0)->shape();
   ElementType from = from_shape.element_type(), to = op.shape().element_type();
-  auto width = [](ElementType type) { return type == ElementType::kPred ? 8 : BitWidth(type); };
-  int from_bits = width(from), to_bits = width(to);
+  int from_bits = BitWidth(from), to_bits = BitWidth(to);
   LaneBuilder& lanes = e.lanes();
   auto& b = e.b();
   if (from_bits == to_bits) {
     SHOAL_ASSIGN_OR_RETURN(Element x, e.Emit(*op.operand(0), at));
     return IsComplex(from) ? x : OfBits(lanes, to, BitsOf(lanes, from, x));
   }
-  if (IsComplex(from) || IsComplex(to)) return NoEmitter(op);
+  if (IsComplex(from)) return EmitComplexBitcast(e, op, at);
   int64_t ratio = std::max(from_bits, to_bits) / std::min(from_bits, to_bits);
   llvm::Type* to_integer = b.getIntNTy(8 * ByteWidth(to));
   if (from_bits > to_bits) {

@@ -5,7 +5,7 @@
 // scan: a vector is scanned within itself by doubling steps, and what came before it is combined in.
 // Otherwise lanes run over inner. Where outer and inner are too few for all cores, the length is cut into
 // chunks of a size that depends on the shape alone: their totals first, then the totals' own scan, then the
-// chunks once more from there.
+// chunks once more from there. Sums of f32 are carried from vector to vector in f64.
 #include <algorithm>
 
 #include "core/base/status.h"
@@ -18,7 +18,7 @@ namespace {
 constexpr double kElementNs = 0.3;
 constexpr double kWorthSplitNs = 40000;  // less work than this stays one chunk
 constexpr int64_t kFewUnits = 64;
-constexpr int64_t kMostChunk = 1 << 14;  // elements along the scan: bounds the error of float sums too
+constexpr int64_t kMostChunk = 1 << 14;  // elements along the scan
 constexpr int64_t kScanVectors = 4;      // of neighbouring results, where lanes run over inner
 
 using Values = Accumulators::Values;
@@ -26,7 +26,12 @@ using Values = Accumulators::Values;
 class ScanEmitter {
  public:
   ScanEmitter(const KernelView& view, const std::string& name, IrModule& ir, int64_t dimension)
-      : view_(view), name_(name), ir_(ir), op_(*view.root), accumulators_({view.root}, /*wide_sums=*/false) {
+      : view_(view),
+        name_(name),
+        ir_(ir),
+        op_(*view.root),
+        narrow_({view.root}, /*wide_sums=*/false),
+        accumulators_({view.root}, /*wide_sums=*/true) {
     const Shape& shape = view.roots[0].shape;
     for (int64_t d = 0; d < shape.rank(); ++d) {
       (d < dimension ? outer_ : d == dimension ? length_ : inner_) *= shape.dim(d);
@@ -110,7 +115,8 @@ class ScanEmitter {
   void StoreResults(KernelFunctionEmitter& f, const Digits& at, llvm::Value* mask, const Values& values) {
     for (size_t k = 0; k < values.size(); ++k) {
       ElementType type = accumulators_[k].type;
-      StoreAt(f.lanes(), f.elements().index(), type, f.lanes().RoundTo(type, values[k]),
+      Element value = accumulators_.Narrowed(f.elements(), k, values[k]);
+      StoreAt(f.lanes(), f.elements().index(), type, f.lanes().RoundTo(type, value),
               f.Buffer(view_.OutputBuffer(static_cast<int64_t>(k))), at, mask);
     }
   }
@@ -118,9 +124,10 @@ class ScanEmitter {
   // The initial values as such, in all lanes.
   absl::StatusOr<Values> Start(ElementEmitter& e) {
     Values values;
-    for (const Accumulator& a : accumulators_) {
-      SHOAL_ASSIGN_OR_RETURN(Element value, e.Emit(*op_.operand(op_.operand_count() / 2 + a.result), {}));
-      values.push_back(e.lanes().Splat(value));
+    for (size_t k = 0; k < accumulators_.size(); ++k) {
+      const int64_t operand = op_.operand_count() / 2 + accumulators_[k].result;
+      SHOAL_ASSIGN_OR_RETURN(Element value, e.Emit(*op_.operand(operand), {}));
+      values.push_back(e.lanes().Splat(accumulators_.Widened(e, k, value)));
     }
     return values;
   }
@@ -178,7 +185,7 @@ class ScanEmitter {
         shifted.push_back({b.CreateShuffleVector(v[k].re, identity[k].re, shift),
                            v[k].im ? b.CreateShuffleVector(v[k].im, identity[k].im, shift) : nullptr});
       }
-      SHOAL_ASSIGN_OR_RETURN(v, accumulators_.Combine(e, shifted, v));
+      SHOAL_ASSIGN_OR_RETURN(v, narrow_.Combine(e, shifted, v));
     }
     return v;
   }
@@ -188,6 +195,7 @@ class ScanEmitter {
     LaneBuilder& lanes = f.lanes();
     auto& b = lanes.b;
     SHOAL_ASSIGN_OR_RETURN(Values identity, accumulators_.Identity(e));
+    SHOAL_ASSIGN_OR_RETURN(Values nothing, narrow_.Identity(e));
     int64_t whole = (length_ + width_ - 1) / width_ * width_;
     llvm::Value* begin = b.CreateMul(chunk, lanes.I64(chunk_));
     llvm::Value* end =
@@ -206,15 +214,20 @@ class ScanEmitter {
         SHOAL_ASSIGN_OR_RETURN(Values total, accumulators_.Step(e, at, mask, before));
         return Flatten(total);
       }
-      SHOAL_ASSIGN_OR_RETURN(Values x, accumulators_.Operands(e, at, mask));
+      SHOAL_ASSIGN_OR_RETURN(Values x, narrow_.Operands(e, at, mask));
       if (mask != nullptr) {
-        for (size_t k = 0; k < x.size(); ++k) x[k] = lanes.Select(mask, x[k], identity[k]);
+        for (size_t k = 0; k < x.size(); ++k) x[k] = lanes.Select(mask, x[k], nothing[k]);
       }
-      SHOAL_ASSIGN_OR_RETURN(Values within, WithinVector(e, x, identity));
-      SHOAL_ASSIGN_OR_RETURN(Values result, accumulators_.Combine(e, before, within));
+      SHOAL_ASSIGN_OR_RETURN(Values within, WithinVector(e, x, nothing));
+      Values carry = before;
+      for (size_t k = 0; k < carry.size(); ++k) carry[k] = accumulators_.Narrowed(e, k, carry[k]);
+      SHOAL_ASSIGN_OR_RETURN(Values result, narrow_.Combine(e, carry, within));
       StoreResults(f, at, mask, result);
       // From `within`, not from the result: the next vector waits for one operation only.
-      for (Element& v : within) v = lanes.Splat(lanes.Lane(v, reverse_ ? 0 : width_ - 1));
+      for (size_t k = 0; k < within.size(); ++k) {
+        Element last = lanes.Lane(within[k], reverse_ ? 0 : width_ - 1);
+        within[k] = lanes.Splat(accumulators_.Widened(e, k, last));
+      }
       SHOAL_ASSIGN_OR_RETURN(Values next, accumulators_.Combine(e, before, within));
       return Flatten(next);
     };
@@ -328,7 +341,8 @@ class ScanEmitter {
   const std::string& name_;
   IrModule& ir_;
   const Instruction& op_;
-  Accumulators accumulators_;
+  Accumulators narrow_;                   // within a vector
+  Accumulators accumulators_;             // from vector to vector
   std::vector<int64_t> scratch_offsets_;  // of totals
   int64_t outer_ = 1, length_ = 1, inner_ = 1;
   bool reverse_ = false;

@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<CustomCall>> CustomCallRegistry::Prepare(const Cu
     if (!absl::IsNotFound(call.status())) return call;
   }
   return absl::UnimplementedError(absl::StrCat(
-      "custom call target '", site.target, "' is not registered for Shoal",
+      "No FFI handler registered: the custom call target '", site.target, "' is not registered for Shoal",
       site.op_name.empty() ? "" : absl::StrCat(" (", site.op_name, ")"),
       "; register it for platform cpu with jax.ffi.register_ffi_target before the program is compiled"));
 }

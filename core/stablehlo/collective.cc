@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 #include "core/stablehlo/promotion.h"
@@ -252,14 +253,106 @@ absl::Status ImportRaggedAllToAll(OpImporter& c) {
   return EmitRaggedAllToAll(c, std::move(attributes));
 }
 
+namespace {
+
+// This device's place in its group, as an s32; -1 in none.
+Instruction* MemberNumber(HloBuilder& b, const Groups& groups, const ModuleConfig& config) {
+  std::vector<int32_t> places(static_cast<size_t>(config.num_replicas * config.num_partitions), -1);
+  for (const std::vector<int64_t>& group : groups) {
+    for (size_t i = 0; i < group.size(); ++i) places[group[i]] = static_cast<int32_t>(i);
+  }
+  const Shape shape = Shape::Array(ElementType::kS32, {static_cast<int64_t>(places.size())});
+  std::string bytes(reinterpret_cast<const char*>(places.data()), places.size() * sizeof(int32_t));
+  Instruction* table = b.Constant(*Literal::FromBytes(shape, std::move(bytes)));
+  Instruction* partitions = b.Scalar(ElementType::kU32, static_cast<double>(config.num_partitions));
+  Instruction* device = b.Add(b.Multiply(b.Op(Opcode::kReplicaId, {}), partitions), b.PartitionId());
+  return b.Reshape(b.DynamicSlice(table, {device}, {1}), {});
+}
+
+// The operands without the last, and that one: the place of the root in each group, a number for each of
+// them. Without a computed root, zeros: the first of each group.
+absl::StatusOr<Instruction*> Roots(OpImporter& c, HloBuilder& b, absl::Span<Instruction* const>* data) {
+  SHOAL_ASSIGN_OR_RETURN(bool computed, c.BoolOr("has_dynamic_root", false));
+  *data = c.operands().first(c.operands().size() - (computed && !c.operands().empty() ? 1 : 0));
+  if (data->empty()) return c.Error(computed ? "C4" : "C3", "there are no operands");
+  const Shape shape = Shape::Array(ElementType::kS32, {static_cast<int64_t>(data->size())});
+  if (!computed) return b.Splat(shape, 0);
+  if (c.operands().back()->shape() != shape)
+    return c.Error("C4", absl::StrCat("the roots are ", c.operands().back()->shape().ToString(), " for ",
+                                      data->size(), " operands"));
+  return c.operands().back();
+}
+
+Instruction* ElementOf(HloBuilder& b, Instruction* list, size_t i) {
+  const auto at = static_cast<int64_t>(i);
+  return b.Reshape(b.SliceInDim(list, 0, at, at + 1), {});
+}
+
+// Every member's value comes, and the root says which is taken.
+absl::Status BroadcastFromComputed(OpImporter& c, const CollectiveAttributes& attributes) {
+  HloBuilder b(&c.computation());
+  absl::Span<Instruction* const> data;
+  SHOAL_ASSIGN_OR_RETURN(Instruction * roots, Roots(c, b, &data));
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < data.size(); ++i) {
+    Instruction* root = ElementOf(b, roots, i);
+    Instruction* result = nullptr;
+    for (size_t member = 0; member < attributes.replica_groups[0].size(); ++member) {
+      CollectiveAttributes from = attributes;
+      for (std::vector<int64_t>& group : from.replica_groups) {
+        if (member < group.size()) std::swap(group[0], group[member]);
+      }
+      Instruction* sent = b.Op(Opcode::kCollectiveBroadcast, {data[i]}, std::move(from));
+      Instruction* number = b.Scalar(ElementType::kS32, static_cast<double>(member));
+      Instruction* is_root = b.Compare(ComparisonDirection::kEq, root, number);
+      result = result == nullptr ? sent : b.Select(is_root, sent, result);
+    }
+    results.push_back(result);
+  }
+  SHOAL_RETURN_IF_ERROR(b.status());
+  return c.FinishEach(results);
+}
+
+}  // namespace
+
 absl::Status ImportCollectiveBroadcast(OpImporter& c) {
+  SHOAL_ASSIGN_OR_RETURN(bool computed, c.BoolOr("has_dynamic_root", false));
   const size_t n = c.operands().size();
-  SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n)));
-  SHOAL_ASSIGN_OR_RETURN(bool dynamic_root, c.BoolOr("has_dynamic_root", false));
-  if (dynamic_root) return c.NotSupported("a root that is computed");
+  SHOAL_RETURN_IF_ERROR(c.Expect(n, static_cast<int>(n) - (computed ? 1 : 0)));
   SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
                          CollectiveOf(c, Strategy::kCrossPartition, {"C1", "", "C2", "H1", "I2"}));
+  if (computed) return BroadcastFromComputed(c, attributes);
   return c.Emit(Opcode::kCollectiveBroadcast, c.operands(), std::move(attributes));
+}
+
+// An all-reduce, of which only the roots keep the result; the others have zeros.
+absl::Status ImportCollectiveReduce(OpImporter& c) {
+  HloBuilder b(&c.computation());
+  absl::Span<Instruction* const> data;
+  SHOAL_ASSIGN_OR_RETURN(Instruction * roots, Roots(c, b, &data));
+  SHOAL_RETURN_IF_ERROR(c.Expect(c.operands().size(), static_cast<int>(data.size()), 1));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes,
+                         CollectiveOf(c, Strategy::kCrossPartition, {"C1", "", "C2", "H1", "I2"}));
+  SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "collective_reduce"));
+  const ModuleConfig& config = c.module().config();
+  Instruction* member = MemberNumber(b, attributes.replica_groups, config);
+  // Who is in no group takes part alone.
+  std::vector<bool> listed(static_cast<size_t>(config.num_replicas * config.num_partitions));
+  for (const std::vector<int64_t>& group : attributes.replica_groups) {
+    for (int64_t device : group) listed[device] = true;
+  }
+  for (size_t device = 0; device < listed.size(); ++device) {
+    if (!listed[device]) attributes.replica_groups.push_back({static_cast<int64_t>(device)});
+  }
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < data.size(); ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Instruction * operand, PromotedOperand(c, i, body->root()->shape(), "C4"));
+    Instruction* sum = b.Op(Opcode::kAllReduce, {operand}, attributes, {body});
+    Instruction* is_root = b.Compare(ComparisonDirection::kEq, member, ElementOf(b, roots, i));
+    results.push_back(b.Select(is_root, sum, b.Splat(sum->shape(), 0)));
+  }
+  SHOAL_RETURN_IF_ERROR(b.status());
+  return c.FinishEach(results);
 }
 
 // Pairs are of partitions within each replica if there is a channel, otherwise of replicas.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "absl/strings/match.h"
@@ -189,6 +190,33 @@ absl::Status PermuteDims(const OpImporter& c, const Groups& layouts, std::vector
   return absl::OkStatus();
 }
 
+// What the two lists say together, and what a token may have.
+absl::Status CheckLayouts(const OpImporter& c) {
+  const MlirAttribute *operands = c.Find("operand_layouts"), *results = c.Find("result_layouts");
+  if ((operands == nullptr) != (results == nullptr))
+    return c.Error("C1", "layouts of operands or of results alone: both are given, or none");
+  for (size_t i = 0; operands != nullptr && i < std::min(operands->elements.size(), c.operands().size());
+       ++i) {
+    const absl::StatusOr<IntVector> layout = IntsOf(*operands->elements[i]);
+    if (layout.ok() && !layout->empty() && c.operand_shape(i).IsToken())
+      return c.Error("C1", absl::StrCat("operand ", i, " is a token and has a layout"));
+  }
+  return absl::OkStatus();
+}
+
+// A dictionary for a typed handler, a string for the others.
+absl::Status CheckConfig(const OpImporter& c, int64_t api_version) {
+  const MlirAttribute* config = c.Find("backend_config");
+  if (config == nullptr) return absl::OkStatus();
+  constexpr int64_t kTyped = 4;
+  if (api_version == kTyped && config->kind == MlirAttributeKind::kString && !config->text.empty())
+    return c.Error("the backend_config of API version 4 is a string instead of a dictionary");
+  if (api_version != kTyped && config->kind == MlirAttributeKind::kDictionary)
+    return c.Error(absl::StrCat("the backend_config of API version ", api_version,
+                                " is a dictionary instead of a string"));
+  return absl::OkStatus();
+}
+
 absl::Status ReadRule(const OpImporter& c, CustomCallAttributes& attributes) {
   const MlirAttribute* record = c.Find("sdy.sharding_rule");
   if (record == nullptr) return absl::OkStatus();
@@ -224,6 +252,8 @@ absl::Status ImportCustomCall(OpImporter& c) {
   attributes.target = std::string(target);
   attributes.backend_config = BackendConfig(c);
   SHOAL_ASSIGN_OR_RETURN(attributes.api_version, ApiVersion(c));
+  SHOAL_RETURN_IF_ERROR(CheckLayouts(c));
+  SHOAL_RETURN_IF_ERROR(CheckConfig(c, attributes.api_version));
   SHOAL_ASSIGN_OR_RETURN(attributes.has_side_effect, c.BoolOr("has_side_effect", false));
   SHOAL_ASSIGN_OR_RETURN(attributes.output_operand_aliases, OutputAliases(c));
   SHOAL_ASSIGN_OR_RETURN(attributes.operand_layouts, Layouts(c, "operand_layouts", c.operands().size()));

@@ -18,6 +18,20 @@ absl::Status EmitConvert(OpImporter& c) {
   return c.Emit(Opcode::kConvert, {operand});
 }
 
+// Every function here is within two units of its last place, whatever is asked for; but what is asked has to
+// make sense.
+absl::Status CheckAccuracy(const OpImporter& c) {
+  const MlirAttribute* accuracy = c.Find("result_accuracy");
+  const MlirAttribute* mode = accuracy == nullptr ? nullptr : accuracy->Find("mode");
+  if (mode == nullptr || mode->text != "HIGHEST") return absl::OkStatus();
+  for (absl::string_view name : {"atol", "rtol", "ulps"}) {
+    const MlirAttribute* tolerance = accuracy->Find(name);
+    if (tolerance != nullptr && (tolerance->number != 0 || tolerance->integer != 0))
+      return c.Error(absl::StrCat("result_accuracy: ", name, " is not 0 where the mode is HIGHEST"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 // HLO names these operations as StableHLO and CHLO do, with dashes.
@@ -27,6 +41,7 @@ absl::Status ImportElementwise(OpImporter& c) {
   if (!opcode.ok()) return c.NotSupported("HLO has no such operation");
   SHOAL_RETURN_IF_ERROR(c.Expect(static_cast<size_t>(OpcodeArity(*opcode))));
   for (size_t i = 0; i < c.operands().size(); ++i) SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
+  SHOAL_RETURN_IF_ERROR(CheckAccuracy(c));
   return *opcode == Opcode::kConvert ? EmitConvert(c) : c.Emit(*opcode, c.operands());
 }
 

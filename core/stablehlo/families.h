@@ -86,6 +86,9 @@ absl::Status ImportGetTupleElement(OpImporter& c);
 absl::Status ImportIdentity(OpImporter& c);
 absl::Status ImportOptimizationBarrier(OpImporter& c);
 absl::Status ImportTuple(OpImporter& c);
+// quantized.cc
+absl::Status ImportUniformDequantize(OpImporter& c);
+absl::Status ImportUniformQuantize(OpImporter& c);
 // collective.cc
 absl::Status ImportAllGather(OpImporter& c);
 absl::Status ImportAllReduce(OpImporter& c);
@@ -94,6 +97,7 @@ absl::Status ImportAsyncDone(OpImporter& c);
 absl::Status ImportAsyncStart(OpImporter& c);
 absl::Status ImportCollectiveBroadcast(OpImporter& c);
 absl::Status ImportCollectivePermute(OpImporter& c);
+absl::Status ImportCollectiveReduce(OpImporter& c);
 absl::Status ImportPartitionId(OpImporter& c);
 absl::Status ImportReduceScatter(OpImporter& c);
 absl::Status ImportReplicaId(OpImporter& c);

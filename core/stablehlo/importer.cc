@@ -6,6 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "core/hlo/origin.h"
 #include "core/stablehlo/import_sharding.h"
+#include "core/stablehlo/quantized.h"
 
 namespace shoal {
 namespace {
@@ -84,7 +85,8 @@ absl::StatusOr<Shape> ShapeOf(const MlirType& type) {
       if (type.elements.size() != 1 || type.elements[0]->kind != MlirTypeKind::kTensor) break;
       return ShapeOf(*type.elements[0]);
     case MlirTypeKind::kTensor: {
-      if (type.elements[0]->kind != MlirTypeKind::kScalar) break;
+      const MlirQuantization* quantization = type.elements[0]->quantization;
+      if (type.elements[0]->kind != MlirTypeKind::kScalar && quantization == nullptr) break;
       for (int64_t dim : type.dims) {
         if (dim == kMlirDynamic) {
           return absl::UnimplementedError(
@@ -92,7 +94,8 @@ absl::StatusOr<Shape> ShapeOf(const MlirType& type) {
         }
       }
       SHOAL_RETURN_IF_ERROR(CheckedProduct(type.dims, 16).status());
-      return Shape::Array(type.elements[0]->element, type.dims);
+      const ElementType element = quantization == nullptr ? type.elements[0]->element : quantization->storage;
+      return Shape::Array(element, type.dims);
     }
     default:
       break;
@@ -336,6 +339,10 @@ absl::StatusOr<std::vector<Instruction*>> RegionImporter::Import(const MlirBlock
     const ImportFn import = FindImportFn(op->name);
     if (import == nullptr)
       return absl::UnimplementedError(absl::StrCat("the operation ", op->name, " is not supported"));
+    if (ComputesQuantized(*op)) {
+      SHOAL_RETURN_IF_ERROR(ImportDequantized(*op, *this, std::move(operands), import));
+      continue;
+    }
     OpImporter context(op, this, std::move(operands));
     SHOAL_RETURN_IF_ERROR(import(context));
   }
@@ -483,15 +490,19 @@ absl::Status OpImporter::Finish(Instruction* instruction, bool is_tuple) {
   return absl::OkStatus();
 }
 
-absl::Status OpImporter::Alias(Instruction* value) {
-  SHOAL_ASSIGN_OR_RETURN(Shape shape, ResultShape());
-  if (shape != value->shape()) {
-    return Error(absl::StrCat("the result is ", shape.ToString(), " where the operand is ",
-                              value->shape().ToString()));
+absl::Status OpImporter::FinishEach(absl::Span<Instruction* const> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape shape, ResultShape(i));
+    if (shape != values[i]->shape()) {
+      return Error(absl::StrCat("result ", i, " is ", shape.ToString(), " where its value is ",
+                                values[i]->shape().ToString()));
+    }
+    region_.Bind(op_.results[i], values[i]);
   }
-  region_.Bind(op_.results[0], value);
   return absl::OkStatus();
 }
+
+absl::Status OpImporter::Alias(Instruction* value) { return FinishEach({value}); }
 
 absl::StatusOr<Computation*> OpImporter::Body(size_t i, absl::string_view wish) {
   SHOAL_ASSIGN_OR_RETURN(const MlirBlock* block, SingleBlock(op_, i));

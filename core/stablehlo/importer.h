@@ -32,7 +32,8 @@ ImportFn FindImportFn(absl::string_view name);
 // Whether `op`, which may be null, is a constant: those are copied into regions instead of being passed in.
 bool IsMlirConstant(const MlirOperation* op);
 
-// The HLO shape of a type; Unimplemented names what has none (dynamic sizes, quantised types, ...).
+// The HLO shape of a type; Unimplemented names what has none (dynamic sizes, ...).
+// A quantised tensor has that of its storage type.
 absl::StatusOr<Shape> ShapeOf(const MlirType& type);
 
 class Importer {
@@ -47,6 +48,8 @@ class Importer {
   // The literal of a constant of this shape (a splat's: one scalar), made once however often it is copied
   // into regions.
   absl::StatusOr<Literal> LiteralOf(const MlirAttribute& value, const Shape& shape);
+  // Where operations are kept that the importer makes itself.
+  MlirModule& scratch() { return scratch_; }
   // The mesh @name.
   absl::StatusOr<std::shared_ptr<const Mesh>> MeshNamed(absl::string_view name) const;
 
@@ -72,6 +75,7 @@ class Importer {
 
   const MlirModule* tree_;
   Module* module_;
+  MlirModule scratch_;
   absl::flat_hash_map<absl::string_view, FunctionState> functions_;
   absl::flat_hash_map<absl::string_view, std::shared_ptr<const Mesh>> meshes_;
   absl::flat_hash_map<const MlirAttribute*, Literal> literals_;
@@ -144,6 +148,8 @@ class OpImporter {
   // Makes `instruction` the result: itself, or its elements if it is a tuple of the results. Takes over
   // shardings.
   absl::Status Finish(Instruction* instruction, bool is_tuple = false);
+  // Makes these the results, one each; InvalidArgument where they are of other shapes than the types say.
+  absl::Status FinishEach(absl::Span<Instruction* const> values);
   // Makes `value` the only result, without a new instruction.
   absl::Status Alias(Instruction* value);
 

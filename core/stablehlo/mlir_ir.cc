@@ -1,6 +1,7 @@
 #include "core/stablehlo/mlir_ir.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -59,6 +60,20 @@ std::string TensorText(const MlirType& type) {
   absl::StrAppend(&out, ToString(*type.elements[0]));
   if (type.encoding != nullptr) absl::StrAppend(&out, ", ", ToString(*type.encoding));
   return out + ">";
+}
+
+// "!quant.uniform<i8<-127:127>:f32:1, {0.1:-30,0.5:-20}>"
+std::string QuantizedText(const MlirQuantization& q) {
+  std::string out = absl::StrFormat("!quant.uniform<%c%d<%d:%d>:%s", IsSigned(q.storage) ? 'i' : 'u',
+                                    BitWidth(q.storage), static_cast<int64_t>(q.storage_min),
+                                    static_cast<int64_t>(q.storage_max), MlirTypeName(q.expressed));
+  if (q.axis >= 0) absl::StrAppend(&out, ":", q.axis);
+  absl::StrAppend(&out, ", ", q.axis >= 0 ? "{" : "");
+  for (size_t i = 0; i < q.scales.size(); ++i) {
+    absl::StrAppendFormat(&out, "%s%.17e:%d", i == 0 ? "" : ",", q.scales[i],
+                          static_cast<int64_t>(q.zero_points[i]));
+  }
+  return out + (q.axis >= 0 ? "}>" : ">");
 }
 
 std::string IntegerText(const MlirAttribute& attribute) {
@@ -196,6 +211,33 @@ MlirValue* MlirModule::NewValue(const MlirType* type, uint32_t index) {
   return &value;
 }
 
+absl::StatusOr<MlirType*> MlirModule::NewQuantized(MlirQuantization q) {
+  const auto error = [](absl::string_view label, absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat("a quantised type: ", label, ": ", what));
+  };
+  if (!IsInteger(q.storage) || BitWidth(q.storage) > 32)
+    return error("C1", absl::StrCat(MlirTypeName(q.storage), " to store"));
+  const double least = IsSigned(q.storage) ? -std::ldexp(1.0, BitWidth(q.storage) - 1) : 0;
+  const double most = std::ldexp(1.0, BitWidth(q.storage) - (IsSigned(q.storage) ? 1 : 0)) - 1;
+  if (!(least <= q.storage_min && q.storage_min < q.storage_max && q.storage_max <= most))
+    return error("C3", absl::StrCat("numbers from ", q.storage_min, " to ", q.storage_max));
+  if (!IsFloat(q.expressed))
+    return error("C4", absl::StrCat("numbers that stand for ", MlirTypeName(q.expressed)));
+  for (double scale : q.scales) {
+    if (!(scale > 0) || std::isinf(scale)) return error("C5", absl::StrCat("the scale ", scale));
+  }
+  for (double zero : q.zero_points) {
+    if (!(q.storage_min <= zero && zero <= q.storage_max))
+      return error("C7", absl::StrCat("the zero point ", zero));
+  }
+  if (q.scales.size() != q.zero_points.size() || q.scales.empty())
+    return error("C9", absl::StrCat(q.scales.size(), " scales and ", q.zero_points.size(), " zero points"));
+  if (q.axis < 0 && q.scales.size() != 1) return error("C10", absl::StrCat(q.scales.size(), " scales"));
+  MlirType* type = NewType(MlirTypeKind::kQuantized);
+  type->quantization = &quantizations_.emplace_back(std::move(q));
+  return type;
+}
+
 const MlirType* MlirModule::Scalar(ElementType element) {
   const MlirType*& type = scalars_[element];
   if (type == nullptr) {
@@ -226,6 +268,8 @@ std::string ToString(const MlirType& type) {
       return "none";
     case MlirTypeKind::kIndex:
       return "index";
+    case MlirTypeKind::kQuantized:
+      return QuantizedText(*type.quantization);
     case MlirTypeKind::kOther:
       return absl::StrCat("!", type.name);
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/types/element_type.h"
 #include "core/types/shape.h"
@@ -42,7 +43,21 @@ enum class MlirTypeKind : uint8_t {
   kToken,
   kNone,
   kIndex,
-  kOther,  // anything else; name says what ("memref", "f80", "quant.uniform")
+  kQuantized,  // quantization
+  kOther,      // anything else; name says what ("memref", "f80")
+};
+
+// How the numbers of a quantised type stand for others: (number - zero point) * scale. One scale and zero
+// point for a tensor (axis -1), or one for each index along an axis. What MLIR allows to store is exact in a
+// double.
+struct MlirQuantization {
+  ElementType storage;
+  ElementType expressed;
+  double storage_min = 0;
+  double storage_max = 0;
+  int64_t axis = -1;
+  std::vector<double> scales;
+  std::vector<double> zero_points;
 };
 
 struct MlirType {
@@ -52,6 +67,7 @@ struct MlirType {
   std::vector<const MlirType*> elements;
   std::vector<const MlirType*> results;
   const MlirAttribute* encoding = nullptr;
+  const MlirQuantization* quantization = nullptr;
   absl::string_view name;
   // Nodes of the tree under this one with shared ones counted every time; readers bound it, so that walking a
   // type or attribute as a tree is always affordable.
@@ -156,6 +172,9 @@ class MlirModule {
   // A copy of `text` that lives as long as the module.
   absl::string_view Keep(std::string text) { return strings_.emplace_back(std::move(text)); }
 
+  // The type of a quantised number; InvalidArgument where the specification's C1 to C11 do not hold.
+  absl::StatusOr<MlirType*> NewQuantized(MlirQuantization quantization);
+
   // The type of a scalar, shared.
   const MlirType* Scalar(ElementType element);
 
@@ -171,6 +190,7 @@ class MlirModule {
   std::deque<MlirBlock> blocks_;
   std::deque<MlirRegion> regions_;
   std::deque<MlirValue> values_;
+  std::deque<MlirQuantization> quantizations_;
   std::deque<std::string> strings_;
   absl::flat_hash_map<ElementType, const MlirType*> scalars_;
 };

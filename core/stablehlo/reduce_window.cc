@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 #include "core/stablehlo/promotion.h"
@@ -74,9 +75,27 @@ absl::Status ImportReduceWindow(OpImporter& c) {
   return c.Emit(Opcode::kReduceWindow, operands, WindowAttributes{std::move(window)}, {body});
 }
 
+namespace {
+
+// `select`, for numbers of the operand's type that were made wider: it gets them as they were.
+absl::StatusOr<Computation*> SelectOfWider(OpImporter& c, Computation& select, const Shape& wide) {
+  Computation* wider = c.module().AddComputation("select_of_wider");
+  HloBuilder b(wider);
+  std::vector<Instruction*> arguments;
+  for (int64_t i = 0; i < 2; ++i) {
+    arguments.push_back(b.Convert(wider->AddParameter(i, wide, ""), c.operand_shape(0).element_type()));
+  }
+  wider->set_root(b.Call(&select, arguments));
+  SHOAL_RETURN_IF_ERROR(b.status());
+  return wider;
+}
+
+}  // namespace
+
 absl::Status ImportSelectAndScatter(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(3, 1, 2));
   SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
+  if (c.Find("window_dimensions") == nullptr) return c.Error("C4", "window_dimensions are missing");
   SHOAL_ASSIGN_OR_RETURN(IntVector sizes, SizesOf(c, static_cast<size_t>(c.operand_shape(0).rank())));
   WindowNames names;
   names.strides = {"window_strides", "C6"};
@@ -84,10 +103,14 @@ absl::Status ImportSelectAndScatter(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(Window window, WindowOf(c, sizes, names));
   SHOAL_ASSIGN_OR_RETURN(Computation * select, c.Body(0, "select"));
   SHOAL_ASSIGN_OR_RETURN(Computation * scatter, c.Body(1, "scatter"));
-  SHOAL_ASSIGN_OR_RETURN(Instruction * promoted, PromotedOperand(c, 0, scatter->root()->shape(), "C10"));
-  if (promoted != c.operand(0)) return c.NotSupported("a scatter in a wider type than the operand's");
-  return c.Emit(Opcode::kSelectAndScatter, c.operands(), WindowAttributes{std::move(window)},
-                {select, scatter});
+  std::vector<Instruction*> operands;
+  for (size_t i = 0; i < 3; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(operands.emplace_back(), PromotedOperand(c, i, scatter->root()->shape(), "C10"));
+  }
+  if (operands[0] != c.operand(0)) {
+    SHOAL_ASSIGN_OR_RETURN(select, SelectOfWider(c, *select, scatter->root()->shape()));
+  }
+  return c.Emit(Opcode::kSelectAndScatter, operands, WindowAttributes{std::move(window)}, {select, scatter});
 }
 
 }  // namespace shoal

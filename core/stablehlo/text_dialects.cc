@@ -18,7 +18,7 @@ constexpr absl::string_view kStructs[] = {
     "stablehlo.dot",           "stablehlo.gather",
     "stablehlo.mesh_axis",     "stablehlo.output_operand_alias",
     "stablehlo.scatter",       "stablehlo.replica_group_mesh_axes",
-    "stablehlo.dot_algorithm",
+    "stablehlo.dot_algorithm", "stablehlo.result_accuracy",
 };
 
 std::vector<int64_t> Integers(const MlirAttribute& list) {

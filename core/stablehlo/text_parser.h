@@ -66,6 +66,7 @@ class TextParser {
   MlirType* NamedType(absl::string_view word);
   MlirType* FunctionType();
   MlirType* DialectType();
+  MlirType* QuantizedType();
   std::vector<const MlirType*> TypeList(absl::string_view close);
   MlirAttribute* AttributeUnchecked(const MlirType* default_type);
   MlirAttribute* Number(const MlirType* default_type);

@@ -1,6 +1,10 @@
+#include <cmath>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "core/stablehlo/bytecode_tables.h"
 #include "core/stablehlo/text_parser.h"
 
@@ -131,6 +135,45 @@ MlirType* TextParser::NamedType(absl::string_view word) {
   return type;
 }
 
+// !quant.uniform<i8<-127:127>:f32:1, {0.1:-30,0.5:-20}>; without an axis one pair, without braces.
+MlirType* TextParser::QuantizedType() {
+  MlirQuantization q;
+  scan_.Expect("<");
+  const absl::string_view storage = scan_.Word();  // i8, u8
+  q.storage = ParseMlirType(absl::StrCat(absl::StartsWith(storage, "u") ? "u" : "",
+                                         absl::StrReplaceAll(storage, {{"u", "i"}})))
+                  .value_or(ElementType::kToken);
+  const int width = BitWidth(q.storage) - (IsSigned(q.storage) ? 1 : 0);
+  q.storage_max = std::ldexp(1.0, width) - 1;
+  q.storage_min = IsSigned(q.storage) ? -std::ldexp(1.0, width) : 0;
+  if (scan_.Take("<")) {
+    q.storage_min = static_cast<double>(scan_.Integer());
+    scan_.Expect(":");
+    q.storage_max = static_cast<double>(scan_.Integer());
+    scan_.Expect(">");
+  }
+  scan_.Expect(":");
+  const MlirType* expressed = Type();
+  if (expressed == nullptr) return nullptr;
+  q.expressed = expressed->element;
+  if (scan_.Take(":")) q.axis = scan_.Integer();
+  scan_.Expect(",");
+  const bool braces = scan_.Take("{");
+  do {
+    double scale = 0;
+    if (!absl::SimpleAtod(scan_.NumberText(), &scale)) scan_.Fail("a scale is expected");
+    q.scales.push_back(scale);
+    q.zero_points.push_back(scan_.Take(":") ? static_cast<double>(scan_.Integer()) : 0);
+  } while (ok() && braces && scan_.Take(","));
+  if (braces) scan_.Expect("}");
+  scan_.Expect(">");
+  if (!ok()) return nullptr;
+  absl::StatusOr<MlirType*> type = module_->NewQuantized(std::move(q));
+  if (type.ok()) return *type;
+  scan_.Fail(type.status().message());
+  return nullptr;
+}
+
 // !stablehlo.token, another dialect's type, or an alias.
 MlirType* TextParser::DialectType() {
   const absl::string_view name = scan_.Suffix();
@@ -155,6 +198,7 @@ MlirType* TextParser::DialectType() {
     type->elements = TypeList(">");
     return type;
   }
+  if (name == "quant.uniform") return QuantizedType();
   if (scan_.PeekHere() == '<') {
     scan_.Take("<");
     scan_.SkipToClose('>');

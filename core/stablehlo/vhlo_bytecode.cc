@@ -170,24 +170,38 @@ MlirType* ArrayType(EntryReader& reader, uint64_t code) {
   return type;
 }
 
-// Quantised types are read over; the importer refuses them by name.
+// The sign of the storage type stands in a flag.
 MlirType* Quantized(EntryReader& reader, bool per_axis) {
-  reader.VarInt();  // flags
-  reader.Type();
-  reader.Type();
+  constexpr uint64_t kSigned = 1;
+  MlirQuantization q;
+  const bool is_signed = (reader.VarInt() & kSigned) != 0;
+  const MlirType* storage = reader.Type();
+  const MlirType* expressed = reader.Type();
+  if (storage == nullptr || expressed == nullptr) return nullptr;
+  const int width = BitWidth(storage->element);
+  q.storage = ParseMlirType(absl::StrCat(is_signed ? "i" : "ui", width)).value_or(ElementType::kToken);
+  q.expressed = expressed->element;
+  const auto read_scale = [&] { q.scales.push_back(reader.Double()); };
+  const auto read_zero = [&] { q.zero_points.push_back(static_cast<double>(reader.SignedVarInt())); };
   if (!per_axis) {
-    reader.Double();
-    for (int i = 0; i < 3; ++i) reader.SignedVarInt();
-    return reader.OtherType("quant.uniform");
+    read_scale();
+    read_zero();
+  } else {
+    q.axis = static_cast<int64_t>(std::min<uint64_t>(reader.VarInt(), INT32_MAX));
   }
-  reader.VarInt();  // the dimension
-  reader.SignedVarInt();
-  reader.SignedVarInt();
-  for (int list = 0; list < 2; ++list) {
-    const size_t count = reader.bytes().Count();
-    for (size_t i = 0; i < count && reader.ok(); ++i) reader.SignedVarInt();
+  q.storage_min = static_cast<double>(reader.SignedVarInt());
+  q.storage_max = static_cast<double>(reader.SignedVarInt());
+  if (per_axis) {
+    const size_t scales = reader.bytes().Count();
+    for (size_t i = 0; i < scales && reader.ok(); ++i) read_scale();
+    const size_t zeros = reader.bytes().Count();
+    for (size_t i = 0; i < zeros && reader.ok(); ++i) read_zero();
   }
-  return reader.OtherType("quant.uniform_per_axis");
+  if (!reader.ok()) return nullptr;
+  absl::StatusOr<MlirType*> type = reader.module()->NewQuantized(std::move(q));
+  if (type.ok()) return *type;
+  reader.Fail(type.status().message());
+  return nullptr;
 }
 
 MlirType* FutureType(EntryReader& reader) {

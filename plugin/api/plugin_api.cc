@@ -22,11 +22,24 @@ PJRT_NamedValue VersionList(absl::string_view name, const int64_t (&version)[3])
 
 absl::Status Initialize(PJRT_Plugin_Initialize_Args&) { return absl::OkStatus(); }
 
+// What callers key their saved executables by, beside the platform's version: XLA's plugins have one number for all.
+PJRT_NamedValue XlaVersion() {
+  constexpr absl::string_view kName = "xla_version";
+  PJRT_NamedValue value = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                           .name = kName.data(),
+                           .name_size = kName.size(),
+                           .type = PJRT_NamedValue_kInt64};
+  value.int64_value = 2;
+  value.value_size = 1;
+  return value;
+}
+
 absl::Status Attributes(PJRT_Plugin_Attributes_Args& args) {
-  static const PJRT_NamedValue attributes[] = {VersionList("stablehlo_current_version", kStablehloCurrent),
+  static const PJRT_NamedValue attributes[] = {XlaVersion(),
+                                               VersionList("stablehlo_current_version", kStablehloCurrent),
                                                VersionList("stablehlo_minimum_version", kStablehloMinimum)};
   args.attributes = attributes;
-  args.num_attributes = 2;
+  args.num_attributes = std::size(attributes);
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/status.h"
 #include "core/base/timeline.h"
 #include "plugin/client/client.h"
+#include "plugin/lapack/call.h"
 
 namespace shoal {
 namespace {
@@ -60,6 +61,7 @@ absl::StatusOr<std::unique_ptr<PjRtClient>> PjRtClient::Create(PjRtClientOptions
   for (const std::string& name : UnknownFlags()) {
     SHOAL_WARN << name << " is no flag of Shoal; it is ignored";
   }
+  ServeLapack();
   SHOAL_ASSIGN_OR_RETURN(int64_t memory_limit, DeviceMemoryLimit());
   SHOAL_ASSIGN_OR_RETURN(JobOptions job_options, JobOptionsOf(options));
   SHOAL_ASSIGN_OR_RETURN(CollectiveOptions collective_options, CollectiveOptions::FromFlags());

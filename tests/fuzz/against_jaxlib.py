@@ -20,7 +20,7 @@ PATIENCE_S = 120  # for one program on both sides
 NOISE_RUNS = 3
 REFUSED = "refused by jaxlib"
 # jaxlib's compiler takes most of the time, and is to be right, not fast.
-QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false"
 # Widest relative differences that need no look; on the scale of the largest number of an array, too.
 CLOSE = {"float16": 0.02, "bfloat16": 0.06, "float32": 3e-4, "complex64": 3e-4, "float64": 1e-9, "complex128": 1e-9}
 

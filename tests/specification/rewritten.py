@@ -7,7 +7,7 @@ import re
 CHECK = re.compile(
     r"^ *check\.(expect_\w+?)_const (%[\w#]+),\s*(.*?) :\s+(tensor<.*?>)"
     r"( \{tolerance = ([\d.e-]+) : f64\})?( *//.*)?$", re.M | re.S)
-CHECK_GENERIC = re.compile(r'^ *"check\.(expect_\w+?)_const"\((%[\w#]+)\) <\{value = (.*) : (tensor<[^>]*>)\}>.*$', re.M)
+CHECK_GENERIC = re.compile(r'^ *"check\.(expect_\w+?)_const"\((%[\w#]+)\) <\{value = (.*) : (tensor<[^}]*>)\}>.*$', re.M)
 CHECK_PAIR = re.compile(
     r"^ *check\.(expect_\w+?) (%[\w#]+), (%[\w#]+)(?:, (?:tolerance|max_ulp_difference) = ([\d.e-]+))? : "
     r"(tensor<[^\n]*?>)(, tensor<.*>)?$", re.M)

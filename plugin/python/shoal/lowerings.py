@@ -10,7 +10,7 @@ def register() -> None:
     from jax import lax
     from jax._src.lib.mlir.dialects import hlo
 
-    from shoal import special_functions
+    from shoal import complex_edges, special_functions
 
     def special(name, dtype):
         function = getattr(special_functions, name)
@@ -29,12 +29,15 @@ def register() -> None:
     _replace(lax.exp2_p, [jnp.float64], special("exp2", jnp.float64))
     _replace(lax.erfc_p, f32_or_less, special("erfc", jnp.float64))
     _replace(lax.erfc_p, [jnp.float64], special("erfc_of_double", jnp.float64))
+    _replace(lax.erf_inv_p, [jnp.float64], special("erf_inv_of_double", jnp.float64))
     for name in ("bessel_i0e", "bessel_i1e", "digamma", "lgamma"):
         _replace(getattr(lax, f"{name}_p"), [jnp.float64, *f32_or_less], special(name, jnp.float64))
     # JAX's 1 / (1 + exp(-x)) is 0 where the exponential overflows.
     _replace(lax.logistic_p, [jnp.float64, *f32_or_less], lambda default, ctx, x, **params: [hlo.logistic(x)])
     for name in ("logistic", "sinh", "cosh", "sin", "cos"):
         _replace(getattr(lax, f"{name}_p"), complex_types, special(name, jnp.complex128))
+    for name in ("exp", "log", "log1p", "sqrt", "tan", "tanh", "asin", "asinh", "acos", "acosh", "atan", "atanh"):
+        _replace(getattr(lax, f"{name}_p"), complex_types, _then(getattr(complex_edges, name)))
     for primitive in (lax.pow_p, lax.rsqrt_p, lax.tan_p, lax.tanh_p):
         _replace(primitive, [jnp.complex64], _in_wider(primitive.bind, jnp.complex128))
 

@@ -349,6 +349,49 @@ TEST(ImportTest, CompositesWithANativeOperationUseIt) {
   EXPECT_NE(Find(*Import(with("tensor<3xcomplex<f32>>")), Opcode::kCall), nullptr);
 }
 
+// Numbers of the storage type outside, of the expressed type inside.
+TEST(ImportTest, QuantisedNumbersAreComputedInTheirExpressedType) {
+  auto module = Import(R"(
+!q = !quant.uniform<i8:f32, 0.5:3>
+    func.func @main(%x: tensor<4x!q>, %y: tensor<2x2x!quant.uniform<u8:f16:1, {0.5:3,1.0}>>) ->
+        (tensor<2x2x!q>, tensor<2x2xf16>) {
+      %0 = stablehlo.tanh %x : tensor<4x!q>
+      %1 = stablehlo.reshape %0 : (tensor<4x!q>) -> tensor<2x2x!q>
+      %2 = stablehlo.uniform_dequantize %y : (tensor<2x2x!quant.uniform<u8:f16:1, {0.5:3,1.0}>>) -> tensor<2x2xf16>
+      return %1, %2 : tensor<2x2x!q>, tensor<2x2xf16>
+    })");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->parameter(0)->shape().ToString(), "s8[4]");
+  EXPECT_EQ(module->entry()->parameter(1)->shape().ToString(), "u8[2,2]");
+  EXPECT_EQ(module->entry()->root()->shape().ToString(), "(s8[2,2], f16[2,2])");
+  EXPECT_EQ(Find(*module, Opcode::kTanh)->shape().ToString(), "f32[4]");
+}
+
+// jaxlib cannot read these forms.
+TEST(ImportTest, RootsOfCollectives) {
+  constexpr absl::string_view kText = R"(
+    module @m attributes {mhlo.num_replicas = 3 : i32} {
+      func.func @main(%x: tensor<3xf32>, %y: tensor<3xi32>, %roots: tensor<2xi32>) -> (tensor<3xf32>, tensor<3xi32>, tensor<3xf32>) {
+        %b:2 = "stablehlo.collective_broadcast"(%x, %y, %roots) {has_dynamic_root = true,
+          replica_groups = dense<[[0, 2]]> : tensor<1x2xi64>} :
+          (tensor<3xf32>, tensor<3xi32>, tensor<2xi32>) -> (tensor<3xf32>, tensor<3xi32>)
+        %r = "stablehlo.collective_reduce"(%x) ({
+          ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+            %s = stablehlo.add %p, %q : tensor<f32>
+            stablehlo.return %s : tensor<f32>
+        }) {replica_groups = dense<[[2, 0]]> : tensor<1x2xi64>} : (tensor<3xf32>) -> tensor<3xf32>
+        return %b#0, %b#1, %r : tensor<3xf32>, tensor<3xi32>, tensor<3xf32>
+      }
+    })";
+  auto module = Import(kText);
+  ASSERT_NE(module, nullptr);
+  // Each of a group sends in its turn; who is in none takes part in a reduction alone.
+  EXPECT_EQ(Find(*module, Opcode::kCollectiveBroadcast)->attributes<CollectiveAttributes>().replica_groups,
+            (Groups{{0, 2}}));
+  EXPECT_EQ(Find(*module, Opcode::kAllReduce)->attributes<CollectiveAttributes>().replica_groups,
+            (Groups{{2, 0}, {1}}));
+}
+
 TEST(ImportTest, WhatIsNotSupportedIsNamed) {
   const auto body = [](absl::string_view op) {
     return absl::StrCat("func.func @main(%a: tensor<3xf32>, %n: tensor<1xi64>) -> tensor<3xf32> {\n", op,
