@@ -117,7 +117,8 @@ class ComplexMath {
   }
 
   Element Power(Element x, Element y) {
-    // exp(y log x); 0^0 = 1, 0^y = 0 for a y with a positive real part, and no number for any other, as in NumPy.
+    // exp(y log x); 0^0 = 1, 0^y = 0 for a y with a positive real part, and no number for any other, as in
+    // NumPy.
     Element log = Log(x);
     Element value = Exp(Multiply(y, log));
     V base_zero = And(Eq(x.re, C(x.re, 0)), Eq(x.im, C(x.im, 0)));

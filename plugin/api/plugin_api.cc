@@ -22,7 +22,8 @@ PJRT_NamedValue VersionList(absl::string_view name, const int64_t (&version)[3])
 
 absl::Status Initialize(PJRT_Plugin_Initialize_Args&) { return absl::OkStatus(); }
 
-// What callers key their saved executables by, beside the platform's version: XLA's plugins have one number for all.
+// What callers key their saved executables by, beside the platform's version: XLA's plugins have one number
+// for all.
 PJRT_NamedValue XlaVersion() {
   constexpr absl::string_view kName = "xla_version";
   PJRT_NamedValue value = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,

@@ -71,7 +71,9 @@ def select(draft):
 def clamp(draft):
     x = draft.of_kind("float", "int", "uint")
     shape = () if draft.source.chance(0.5) else None
-    return (draft.like(x, shape=shape), x, draft.like(x, shape=shape)), lax.clamp
+    # Bounds are numbers: jaxlib's quick emitters lose a NaN there.
+    bound = lambda v: jnp.nan_to_num(v) if kind(v.dtype) == "float" else v  # noqa: E731
+    return (draft.like(x, shape=shape), x, draft.like(x, shape=shape)), lambda a, x, b: lax.clamp(bound(a), x, bound(b))
 
 
 @operation(4)
@@ -271,7 +273,15 @@ def dot(draft):
     dnums = ((contract, place[len(batch):]), (batch, place[:len(batch)]))
     wide = s.choice([None, None, {"float": "float32", "int": "int32", "uint": "uint32"}.get(kind(aval.dtype))])
     y = draft.like(x, shape=[shape[i] for i in order])
-    return (x, y), lambda x, y: lax.dot_general(x, y, dnums, preferred_element_type=wide, precision="highest")
+
+    def tame(v):
+        """Finite numbers whose products are: where one overflows it is infinite, and with fused additions it is not."""
+        if kind(v.dtype) != "float":
+            return v
+        most = float(jnp.finfo(v.dtype).max) ** 0.4
+        return jnp.where(jnp.isfinite(v), jnp.clip(v, -most, most), v)
+
+    return (x, y), lambda x, y: lax.dot_general(tame(x), tame(y), dnums, preferred_element_type=wide, precision="highest")
 
 
 @operation(5)

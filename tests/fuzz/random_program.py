@@ -2,8 +2,8 @@
 
 A Program is a list of nodes, each a function of values before it. Operations come from the table OPERATIONS
 (random_operations.py, random_gathers.py and random_regions.py fill it); one that JAX refuses for the operands it drew is
-dropped, so what is left is valid. run() may disturb every float that a node makes by a few units of its last place: how
-far a result then moves says how much of a difference between two implementations is rounding.
+dropped, so what is left is valid. run() may disturb every float that comes in or that a node makes by a few units of its
+last place: how far a result then moves says how much of a difference between two implementations is rounding.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class Program:
         self.function = jax.jit(self.run)
 
     def run(self, *arguments):
-        values = list(arguments)
+        values = [disturbed(x, -1 - i) for i, x in enumerate(arguments)]
         for i, node in enumerate(self.nodes):
             values.append(disturbed(node.function(*(values[o] for o in node.operands)), i))
         return tuple(values[o] for o in self.outputs)
@@ -75,7 +75,7 @@ def disturbance(seed):
 def disturbed(value, node):
     if _disturbance is None or kind(value.dtype) not in ("float", "complex"):
         return value
-    shift = np.random.default_rng((_disturbance, node)).uniform(-1, 1, value.shape) * 4 * float(jnp.finfo(value.dtype).eps)
+    shift = np.random.default_rng((_disturbance, node + 100)).uniform(-1, 1, value.shape) * 4 * float(jnp.finfo(value.dtype).eps)
     return value * jnp.asarray(1 + shift, value.dtype) if value.size < 1 << 20 else value
 
 

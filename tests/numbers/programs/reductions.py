@@ -52,6 +52,22 @@ def check_long_sums():
     np.testing.assert_allclose(windows, exact, rtol=1e-6)
 
 
+def check_running_sums_and_sums_by_segment():
+    x = np.random.default_rng(2).random(4_000_037, np.float32)
+    wide = x.astype(np.float64)
+    for got, want in (
+        (jax.jit(jnp.cumsum)(x), wide.cumsum()),
+        (jax.jit(lambda t: jax.lax.cumsum(t, reverse=True))(x), wide[::-1].cumsum()[::-1]),
+        (jax.jit(lambda t: jnp.cumsum(t[:4_000_035].reshape(-1, 5), 0))(x), wide[:4_000_035].reshape(-1, 5).cumsum(0)),
+    ):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    segment = np.random.default_rng(3).integers(0, 3, x.size).astype(np.int32)
+    want = np.bincount(segment, wide)
+    for dtype, tolerance in ((np.float32, 2e-7), (jnp.bfloat16, 1e-2)):
+        sums = jax.jit(lambda t, s: jnp.full(3, 7, dtype).at[s].add(t.astype(dtype)))(x, segment)
+        np.testing.assert_allclose(np.asarray(sums, np.float64), want + 7, rtol=tolerance)
+
+
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     for name, check in list(globals().items()):
