@@ -1,10 +1,15 @@
 #include "collectives/communicator/collective_world.h"
 
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "collectives/algorithms/select.h"
 #include "collectives/communicator/world.h"
 #include "collectives/transport/mpi_wire.h"
@@ -16,6 +21,22 @@
 
 namespace shoal {
 namespace {
+
+// How often an ending process looks for those that it waits for.
+constexpr absl::Duration kLook = absl::Milliseconds(20);
+// Longer than a death takes to be noticed.
+constexpr absl::Duration kNoticed = absl::Seconds(2);
+// How long one of another host may take to end after its goodbye.
+constexpr absl::Duration kEndsElsewhere = absl::Milliseconds(500);
+
+void AwaitEnd(int pid, absl::Time limit) {
+  const int file = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (file < 0) return;
+  pollfd ended{file, POLLIN, 0};
+  const absl::Duration left = std::max(limit - absl::Now(), absl::ZeroDuration());
+  poll(&ended, 1, static_cast<int>(absl::ToInt64Milliseconds(left)));
+  close(file);
+}
 
 // The same answer in every process: loading MPI is collective.
 bool AllShareMemory(const Topology& topology, const CollectiveOptions& options) {
@@ -115,6 +136,10 @@ World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires,
   handlers.on_tick = [this] {
     for (const auto& communicator : Communicators()) communicator->CheckMeetings(absl::Now());
   };
+  handlers.is_expected = [this](uint64_t communicator, int64_t run) {
+    const std::shared_ptr<GroupCommunicator> found = Find(communicator);
+    return found != nullptr && found->Expects(run);
+  };
   engine_ =
       std::make_unique<Engine>(topology, std::move(wires), doorbell, options.timeout, std::move(handlers));
 }
@@ -142,19 +167,41 @@ std::vector<std::shared_ptr<GroupCommunicator>> World::Communicators() {
   return all;
 }
 
+std::shared_ptr<GroupCommunicator> World::Find(uint64_t communicator) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = communicators_.find(communicator);
+  return it == communicators_.end() ? nullptr : it->second;
+}
+
 void World::RunFailed(uint64_t communicator, int64_t run, const absl::Status& why) {
-  std::shared_ptr<GroupCommunicator> failed;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto it = communicators_.find(communicator);
-    // One that is not used here yet needs no telling: the engine remembers the run.
-    if (it != communicators_.end()) failed = it->second;
-  }
+  // One that is not used here yet needs no telling: the engine remembers the run.
+  const std::shared_ptr<GroupCommunicator> failed = Find(communicator);
   if (failed != nullptr) failed->RunFailed(run, why);
 }
 
 void World::ProcessFailed(ProcessId process, const absl::Status& why) {
   if (engine_ != nullptr && process != topology_.self) engine_->ProcessLost(process, why);
+}
+
+bool World::Leave(absl::string_view why, absl::Duration wait) {
+  if (engine_ == nullptr) return false;
+  engine_->Leave(why);
+  const absl::Time start = absl::Now();
+  // Who was told by another that somebody has gone learns soon in which way.
+  while (engine_->HasMissed() && engine_->GoneCount() == 0 && !engine_->IsBroken() &&
+         absl::Now() - start < kNoticed) {
+    absl::SleepFor(kLook);
+  }
+  if (!engine_->IsBroken()) return false;
+  const absl::Time limit = absl::Now() + wait;
+  while (engine_->GoneCount() < topology_.process_count() - 1 && absl::Now() < limit) absl::SleepFor(kLook);
+  // Between a process's goodbye and its end is the end of its interpreter.
+  for (int p = 0; p < topology_.process_count(); ++p) {
+    if (ProcessId(p) != topology_.self && topology_.SameHost(ProcessId(p), topology_.self))
+      AwaitEnd(topology_.process(ProcessId(p)).pid, limit);
+  }
+  absl::SleepFor(std::clamp(limit - absl::Now(), absl::ZeroDuration(), kEndsElsewhere));
+  return true;
 }
 
 absl::Status World::Health() const { return engine_ == nullptr ? absl::OkStatus() : engine_->Health(); }

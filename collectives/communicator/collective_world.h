@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/base/ids.h"
@@ -43,6 +44,9 @@ class CollectiveWorld {
       absl::Span<const DeviceId> assignment) = 0;
   // launcher/health tells that a process is gone: everything that needs it fails with `why`, now and later.
   virtual void ProcessFailed(ProcessId process, const absl::Status& why) = 0;
+  // The program has ended, by the error `why` if that is not empty: peers that wait for more are told.
+  // True if a process has died, or has not come in time; then waits at most so long for the others to end.
+  virtual bool Leave(absl::string_view why, absl::Duration wait) = 0;
   virtual absl::Status Health() const = 0;
 };
 

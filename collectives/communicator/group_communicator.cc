@@ -16,6 +16,9 @@ namespace {
 
 // Runs that failed, kept so that their late participants fail at once.
 constexpr size_t kFailedKept = 256;
+// Runs that were asked for, kept so that a peer that is far behind is not taken for one that runs something
+// else.
+constexpr size_t kExpectedKept = 4096;
 // Completions of collectives that moved more than this are handed to a worker if the owner of progress brings
 // them, so that what the program does next does not hold up progress; below, the hand-over would cost more
 // than it saves.
@@ -212,6 +215,26 @@ absl::Status GroupCommunicator::FailureOf(int64_t run) const {
   return absl::OkStatus();
 }
 
+void GroupCommunicator::NoteExpected(int64_t run) {
+  if (!expected_.insert(run).second) return;
+  expected_order_.push_back(run);
+  if (expected_order_.size() <= kExpectedKept) return;
+  expected_.erase(expected_order_.front());
+  expected_order_.pop_front();
+}
+
+void GroupCommunicator::Expect(RunId run) {
+  if (engine_ == nullptr) return;
+  engine_->NoteCaller();
+  std::lock_guard<std::mutex> lock(mutex_);
+  NoteExpected(run.value());
+}
+
+bool GroupCommunicator::Expects(int64_t run) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return expected_.contains(run);
+}
+
 Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& call) {
   if (absl::Status status = CheckCall(op, call); !status.ok()) return status;
   const absl::StatusOr<std::shared_ptr<Planned>> planned = PlannedFor(op);
@@ -236,6 +259,7 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
     if (!failed_.empty()) {
       if (absl::Status why = FailureOf(call.run.value()); !why.ok()) return why;
     }
+    if (engine_ != nullptr) NoteExpected(call.run.value());
     std::shared_ptr<Meeting>& slot = meetings_[key];
     if (slot == nullptr) {
       slot = std::make_shared<Meeting>();

@@ -3,6 +3,7 @@
 // lives here, through the engine otherwise. Thread-safe; no lock is held while calling out.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "collectives/communicator/group_plan.h"
 #include "collectives/engine/engine.h"
@@ -31,6 +33,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
                     Options options);
 
   Future Start(const CollectiveOp& op, const CollectiveCall& call) override;
+  void Expect(RunId run) override;
   void Abort(RunId run, const absl::Status& why) override;
   absl::Status Health() const override;
 
@@ -38,6 +41,8 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   uint64_t id() const { return id_; }
   // The run has failed elsewhere: what waits for local participants fails, and what comes later.
   void RunFailed(int64_t run, const absl::Status& why);
+  // Whether the run has been asked for here, or has begun.
+  bool Expects(int64_t run);
   // Fails meetings that a local participant has not come to in time.
   void CheckMeetings(absl::Time now);
 
@@ -62,6 +67,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   absl::StatusOr<std::shared_ptr<Planned>> MakePlanned(const CollectiveOp& op) const;
   absl::Status CheckCall(const CollectiveOp& op, const CollectiveCall& call) const;
   absl::Status FailureOf(int64_t run) const;  // REQUIRES: mutex_ held
+  void NoteExpected(int64_t run);             // REQUIRES: mutex_ held
   void Carry(std::shared_ptr<Meeting> meeting);
   void CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, const GroupPlan& plan);
   std::string NameOf(const Meeting& meeting) const;
@@ -77,6 +83,8 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   absl::flat_hash_map<std::pair<uint64_t, int64_t>, std::shared_ptr<Planned>> planned_;
   absl::flat_hash_map<MeetingKey, std::shared_ptr<Meeting>> meetings_;  // guarded by mutex_
   std::vector<FailedRun> failed_;                                       // the last ones; guarded by mutex_
+  absl::flat_hash_set<int64_t> expected_;                               // the last ones; guarded by mutex_
+  std::deque<int64_t> expected_order_;                                  // oldest first; guarded by mutex_
 };
 
 }  // namespace shoal

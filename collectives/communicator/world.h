@@ -26,10 +26,12 @@ class World : public CollectiveWorld {
   absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicator(
       absl::Span<const DeviceId> assignment) override;
   void ProcessFailed(ProcessId process, const absl::Status& why) override;
+  bool Leave(absl::string_view why, absl::Duration wait) override;
   absl::Status Health() const override;
 
  private:
   std::vector<std::shared_ptr<GroupCommunicator>> Communicators();
+  std::shared_ptr<GroupCommunicator> Find(uint64_t communicator);
   void RunFailed(uint64_t communicator, int64_t run, const absl::Status& why);
 
   const Topology topology_;

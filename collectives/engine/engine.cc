@@ -49,12 +49,15 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
           std::move(wires), [this](ProcessId from, absl::Span<const char> bytes) { OnControl(from, bytes); },
           [this](ProcessId peer, const absl::Status& why) {
             Mpi::DoNotFinalize();
+            dead_.emplace_back(peer, why);
+            broken_ = true;
+            ++gone_;
             std::lock_guard<std::mutex> lock(health_mutex_);
             health_ = health_.ok() ? why
                                    : absl::Status(health_.code(),
                                                   absl::StrCat(health_.message(), "; ", why.message()));
           }),
-      recorder_(topology) {
+      diagnosis_(topology) {
   int here = 0;
   for (const ProcessInfo& process : topology_.processes)
     here += process.host == topology_.process(topology_.self).host;
@@ -78,9 +81,10 @@ Engine::~Engine() {
                                  absl::CancelledError("the collectives of this process have ended"));
     }
     runs_.clear();
+    outcome_ = &outcome;
+    SayGoodbye("");
     // What peers still wait for (a last message, or the word that their memory is free) must leave first.
     const absl::Time limit = absl::Now() + absl::Seconds(1);
-    outcome_ = &outcome;
     while (transport_.HasBacklog() && absl::Now() < limit) transport_.Poll();
     outcome_ = nullptr;
   }
@@ -166,6 +170,16 @@ void Engine::ProcessLost(ProcessId process, const absl::Status& why) {
   Submit([=, this] { transport_.PeerLost(process, why); });
 }
 
+void Engine::NoteCaller() {
+  const size_t self = std::hash<std::thread::id>()(std::this_thread::get_id());
+  size_t known = 0;
+  if (!caller_.compare_exchange_strong(known, self) && known != self) several_callers_ = true;
+}
+
+void Engine::Leave(absl::string_view why) {
+  Submit([this, why = std::string(why)] { SayGoodbye(why); });
+}
+
 absl::Status Engine::Health() const {
   std::lock_guard<std::mutex> lock(health_mutex_);
   return health_;
@@ -193,13 +207,13 @@ bool Engine::ProgressOnce(Outcome* outcome) {
     if (!runs_[i]->Advance()) {
       ++i;
     } else if (runs_[i]->status().ok()) {
-      recorder_.Ended(runs_[i]->request().announcement.key, absl::OkStatus(), absl::Now());
+      diagnosis_.recorder().Ended(runs_[i]->request().announcement.key, absl::OkStatus(), absl::Now());
       outcome->ended.emplace_back(std::move(runs_[i]), absl::OkStatus());
       runs_.erase(runs_.begin() + i);
       worked = true;
     } else {
       const CollectiveKey key = runs_[i]->request().announcement.key;
-      FailRun(key.communicator, key.run, Describe(*runs_[i], runs_[i]->status()), /*tell_others=*/true);
+      FailRun(key.communicator, key.run, Broken(*runs_[i]), /*tell_others=*/true);
       worked = true;
       i = 0;
     }
@@ -217,12 +231,14 @@ bool Engine::ProgressOnce(Outcome* outcome) {
 void Engine::Tick(absl::Time now) {
   transport_.FindLostPeers();
   for (size_t i = 0; i < runs_.size();) {
-    if (now - runs_[i]->start() < timeout_) {
+    const absl::Duration waited = now - runs_[i]->start();
+    if (waited < timeout_) {
+      if (waited >= Diagnosis::kAsks) Ask(*runs_[i], now);
       ++i;
       continue;
     }
     const CollectiveKey key = runs_[i]->request().announcement.key;
-    FailRun(key.communicator, key.run, Missing(*runs_[i]), /*tell_others=*/true);
+    FailRun(key.communicator, key.run, diagnosis_.Missing(*runs_[i], timeout_, now), /*tell_others=*/true);
     i = 0;
   }
 }
@@ -284,16 +300,36 @@ void Engine::BeginRun(RunRequest request) {
     outcome_->ended.emplace_back(std::move(run), *known);
     return;
   }
-  for (ProcessId process : run->request().processes) {
-    if (process == topology_.self || transport_.Reaches(process)) continue;
-    const absl::Status why = absl::UnavailableError(absl::StrCat("no transport reaches ", NameOf(process)));
+  if (absl::Status why = WhyRefused(*run); !why.ok()) {
     outcome_->ended.emplace_back(std::move(run), why);
-    return;
+    return FailRun(key.communicator, key.run, why, /*tell_others=*/true);
   }
-  recorder_.Started(run->request().announcement, run->start());
+  diagnosis_.recorder().Started(run->request().announcement, run->start());
   run->Begin();
   runs_.push_back(std::move(run));
   CheckEarly(runs_.back().get());
+}
+
+absl::Status Engine::WhyRefused(const Run& run) const {
+  for (const auto& [process, why] : dead_) {
+    if (!run.Involves(process)) continue;
+    return absl::Status(why.code(), absl::StrCat(why.message(), "; so '", run.request().announcement.name,
+                                                 "' of run ", run.request().announcement.key.run,
+                                                 ", which needs it, has not been started"));
+  }
+  for (ProcessId process : run.request().processes) {
+    if (process == topology_.self || transport_.Reaches(process)) continue;
+    return absl::UnavailableError(absl::StrCat("no transport reaches ", diagnosis_.NameOf(process)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Broken(const Run& run) const {
+  std::vector<ProcessId> gone;
+  for (const auto& [process, why] : dead_) {
+    if (run.Involves(process)) gone.push_back(process);
+  }
+  return diagnosis_.Broken(run, run.status(), gone, absl::Now());
 }
 
 // Announcements that came before the run was started here: its own are used up, and one of the same run id by
@@ -312,21 +348,33 @@ void Engine::CheckEarly(Run* run) {
     }
     const bool fits =
         same_collective ? run->Accept(early.from, theirs) : !same_run || theirs.program == ours.program;
-    if (!fits) return Mismatch(ours, early.from, theirs);
+    if (fits) continue;
+    return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, early.from, theirs),
+                   /*tell_others=*/true);
   }
 }
 
 void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
   Announcement announcement;
   AbortNotice notice;
+  Question question;
+  Answer answer;
+  Goodbye goodbye;
   if (Decode(bytes, &announcement)) {
-    recorder_.Heard(from, announcement, absl::Now());
+    diagnosis_.recorder().Heard(from, announcement, absl::Now());
     OnAnnouncement(from, announcement);
+  } else if (Decode(bytes, &question)) {
+    OnQuestion(from, question);
+  } else if (Decode(bytes, &answer)) {
+    OnAnswer(from, answer);
+  } else if (Decode(bytes, &goodbye)) {
+    OnGoodbye(from, goodbye);
   } else if (Decode(bytes, &notice)) {
     next_tick_ = absl::InfinitePast();  // its cause may be a lost peer, that we should know of too
     FailRun(notice.communicator, notice.run, notice.why, /*tell_others=*/false);
   } else {
-    SHOAL_WARN << "an unreadable control message of " << bytes.size() << " bytes from " << NameOf(from);
+    SHOAL_WARN << "an unreadable control message of " << bytes.size() << " bytes from "
+               << diagnosis_.NameOf(from);
   }
 }
 
@@ -334,30 +382,87 @@ void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
   if (KnownFailure(theirs.key.communicator, theirs.key.run) != nullptr) return;
   for (const auto& run : runs_) {
     const Announcement& ours = run->request().announcement;
-    if (ours.key == theirs.key) {
-      if (!run->Accept(from, theirs)) Mismatch(ours, from, theirs);
-      return;
-    }
     const bool same_run = ours.key.communicator == theirs.key.communicator && ours.key.run == theirs.key.run;
-    if (same_run && ours.program != theirs.program) return Mismatch(ours, from, theirs);
+    if (!same_run) continue;
+    const bool same_collective = ours.key == theirs.key;
+    const bool fits = same_collective ? run->Accept(from, theirs) : ours.program == theirs.program;
+    if (!fits) {
+      return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, from, theirs),
+                     /*tell_others=*/true);
+    }
+    if (same_collective) return;
   }
   early_.push_back({from, theirs});
 }
 
-void Engine::Mismatch(const Announcement& ours, ProcessId from, const Announcement& theirs) {
-  const auto describe = [](const Announcement& a) {
-    return absl::StrCat("'", a.name, "' (collective ", a.key.number, " of program ", absl::Hex(a.program),
-                        ")");
-  };
-  const bool same_program = ours.program == theirs.program;
-  FailRun(ours.key.communicator, ours.key.run,
-          absl::FailedPreconditionError(
-              absl::StrCat("processes disagree in run ", ours.key.run, ": ", NameOf(topology_.self),
-                           " is at ", describe(ours), ", ", NameOf(from), " is at ", describe(theirs), "; ",
-                           same_program ? "the same program must do the same collectives everywhere"
-                                        : "all processes must run the same program in the same order")),
-          /*tell_others=*/true);
+// ---- questions and goodbyes
+
+void Engine::Ask(const Run& run, absl::Time now) {
+  const CollectiveKey& key = run.request().announcement.key;
+  bool all_announced = false;
+  for (ProcessId process : run.Awaited(&all_announced)) {
+    if (diagnosis_.MayAsk(process, now))
+      transport_.SendControl(process, Encode(Question{key.communicator, key.run}));
+  }
 }
+
+void Engine::OnQuestion(ProcessId from, const Question& question) {
+  const absl::Time now = absl::Now();
+  Answer answer{question};
+  answer.expected = handlers_.is_expected && handlers_.is_expected(question.communicator, question.run);
+  answer.one_thread = CallersHaveOrder();
+  answer.doing = diagnosis_.Doing(runs_, now);
+  if (!runs_.empty() && now - runs_.front()->start() >= Diagnosis::kAsks) {
+    bool all_announced = false;
+    const std::vector<ProcessId> awaited = runs_.front()->Awaited(&all_announced);
+    answer.waits = !awaited.empty();
+    answer.waits_for_you = std::find(awaited.begin(), awaited.end(), from) != awaited.end();
+    answer.waiting_communicator = runs_.front()->request().announcement.key.communicator;
+    answer.waiting_run = runs_.front()->request().announcement.key.run;
+  }
+  transport_.SendControl(from, Encode(answer));
+}
+
+// Whoever asks waits in a run that the other has not been asked for. If the other waits in one that was not
+// asked for here, and both programs have one thread, which gives its runs an order, then the orders differ.
+void Engine::OnAnswer(ProcessId from, const Answer& answer) {
+  const absl::Time now = absl::Now();
+  diagnosis_.Answered(from, answer.doing, now);
+  const Question& question = answer.question;
+  const bool waits =
+      answer.waits && (answer.waits_for_you || answer.waiting_communicator == question.communicator);
+  if (answer.expected || !waits || !answer.one_thread || !CallersHaveOrder() || !handlers_.is_expected)
+    return;
+  if (handlers_.is_expected(answer.waiting_communicator, answer.waiting_run)) return;
+  for (const auto& run : runs_) {
+    const CollectiveKey& key = run->request().announcement.key;
+    if (key.communicator != question.communicator || key.run != question.run) continue;
+    const absl::Status why = diagnosis_.OtherOrder(*run, from, answer, now);
+    FailRun(question.communicator, question.run, why, /*tell_others=*/true);
+    return FailRun(answer.waiting_communicator, answer.waiting_run, why, /*tell_others=*/true);
+  }
+}
+
+void Engine::OnGoodbye(ProcessId from, const Goodbye& goodbye) {
+  ++gone_;
+  transport_.PeerLeft(from, absl::UnavailableError(
+                                absl::StrCat(diagnosis_.NameOf(from), " has left the job: its program ended",
+                                             goodbye.why.empty() ? "" : " by ", goodbye.why)));
+}
+
+void Engine::SayGoodbye(absl::string_view why) {
+  if (std::exchange(left_, true)) return;
+  TellAll(Encode(Goodbye{std::string(why)}));
+}
+
+void Engine::TellAll(const std::vector<char>& bytes) {
+  for (int p = 0; p < topology_.process_count(); ++p) {
+    const ProcessId process(p);
+    if (process != topology_.self && transport_.Reaches(process)) transport_.SendControl(process, bytes);
+  }
+}
+
+// ---- failures
 
 void Engine::FailRun(uint64_t communicator, int64_t run, const absl::Status& why, bool tell_others) {
   if (KnownFailure(communicator, run) != nullptr) return;
@@ -372,20 +477,20 @@ void Engine::FailRun(uint64_t communicator, int64_t run, const absl::Status& why
       continue;
     }
     transport_.Cancel(runs_[i]->collective());
-    recorder_.Ended(key, why, absl::Now());
+    diagnosis_.recorder().Ended(key, why, absl::Now());
     outcome_->ended.emplace_back(std::move(runs_[i]), why);
     runs_.erase(runs_.begin() + i);
   }
-  recorder_.Write(why);
+  diagnosis_.recorder().Write(why);
   std::erase_if(early_, [&](const Early& early) {
     return early.announcement.key.communicator == communicator && early.announcement.key.run == run;
   });
-  if (!tell_others) return;
-  const std::vector<char> notice = Encode(AbortNotice{communicator, run, why});
-  for (int p = 0; p < topology_.process_count(); ++p) {
-    const ProcessId process(p);
-    if (process != topology_.self && transport_.Reaches(process)) transport_.SendControl(process, notice);
+  if (absl::IsDeadlineExceeded(why)) broken_ = true;
+  if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) {
+    missed_ = true;
+    Mpi::DoNotFinalize();  // it would wait for the one that is gone
   }
+  if (tell_others) TellAll(Encode(AbortNotice{communicator, run, why}));
 }
 
 const absl::Status* Engine::KnownFailure(uint64_t communicator, int64_t run) const {
@@ -393,45 +498,6 @@ const absl::Status* Engine::KnownFailure(uint64_t communicator, int64_t run) con
     if (failure.communicator == communicator && failure.run == run) return &failure.why;
   }
   return nullptr;
-}
-
-// ---- messages
-
-std::string Engine::NameOf(ProcessId process) const {
-  const ProcessInfo& info = topology_.process(process);
-  return absl::StrCat("process ", process.value(), " (", info.host_name, ", pid ", info.pid, ")");
-}
-
-absl::Status Engine::Describe(const Run& run, const absl::Status& why) const {
-  const Announcement& ours = run.request().announcement;
-  return absl::Status(why.code(), absl::StrCat(why.message(), "; ", NameOf(topology_.self), " was in '",
-                                               ours.name, "' of run ", ours.key.run, " for ",
-                                               absl::FormatDuration(absl::Now() - run.start())));
-}
-
-absl::Status Engine::Missing(const Run& run) const {
-  bool all_announced = false;
-  const std::vector<ProcessId> awaited = run.Awaited(&all_announced);
-  const absl::Time now = absl::Now();
-  const std::string names =
-      absl::StrJoin(awaited, ", ", [this](std::string* out, ProcessId p) { out->append(NameOf(p)); });
-  const Announcement& ours = run.request().announcement;
-  const std::string where = absl::StrCat("'", ours.name, "' of run ", ours.key.run);
-  const std::string waited = absl::FormatDuration(timeout_);
-  if (awaited.empty()) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("peers have not taken their data of ", where, " within ", waited));
-  }
-  if (all_announced) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(names, " came to ", where, " but has not sent its data within ", waited));
-  }
-  return absl::DeadlineExceededError(absl::StrCat(
-      names, " has not come to ", where, ", where ", NameOf(topology_.self), " has waited for ", waited,
-      "; it may be busy elsewhere or run another program (SHOAL_TIMEOUT_S sets the limit); ",
-      absl::StrJoin(awaited, "; ", [this, now](std::string* out, ProcessId p) {
-        absl::StrAppend(out, "process ", p.value(), " ", recorder_.LastHeard(p, now));
-      })));
 }
 
 }  // namespace shoal

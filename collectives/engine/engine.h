@@ -8,7 +8,9 @@
 //
 // Failures: a run fails (a message that does not fit, a lost peer, a peer that announces another operation,
 // the timeout, an abort) with everything of its communicator and run id, here and, by a notice, in all other
-// processes. What is started for a failed run later fails at once with the first cause.
+// processes. What is started for a failed run later fails at once with the first cause, and so does what
+// needs a process that has died. A run that waits asks those it waits for: they may be in another one, that
+// was never asked for here, and would wait for ever.
 #pragma once
 
 #include <atomic>
@@ -23,7 +25,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "collectives/engine/flight_recorder.h"
+#include "collectives/engine/diagnosis.h"
 #include "collectives/engine/run.h"
 #include "collectives/transport/doorbell.h"
 #include "collectives/transport/transport.h"
@@ -38,6 +40,9 @@ class Engine {
     std::function<void(uint64_t communicator, int64_t run, const absl::Status&)> on_failed;
     // Every now and then, for those who have deadlines of their own.
     std::function<void()> on_tick;
+    // Whether a run of a communicator has been asked for here. Called with a lock held: must not call back
+    // in.
+    std::function<bool(uint64_t communicator, int64_t run)> is_expected;
   };
 
   // `doorbell` is rung when frames arrive, and outlives the engine (a wire's own, or null if no wire rings).
@@ -51,6 +56,17 @@ class Engine {
   // Also tells the other processes.
   void Abort(uint64_t communicator, int64_t run, const absl::Status& why);
   void ProcessLost(ProcessId process, const absl::Status& why);
+  // The caller's thread asks for a run. While there is one such thread, runs have an order.
+  void NoteCaller();
+  // Nothing more will be started here: the program has ended, by the error `why` if that is not empty. Peers
+  // that still wait for this process are told.
+  void Leave(absl::string_view why);
+  // Whether a run has failed because somebody has gone, or said nothing in time.
+  bool HasMissed() const { return missed_; }
+  // Whether somebody has died, or has said nothing in time.
+  bool IsBroken() const { return broken_; }
+  // How many processes have died or left.
+  int GoneCount() const { return gone_; }
   // Not OK once a process is lost; then it names every one that is, in the order in which they were noticed.
   absl::Status Health() const;
   bool IsEager(ProcessId peer, int64_t bytes) const { return transport_.IsEager(peer, bytes); }
@@ -87,14 +103,19 @@ class Engine {
   void Tick(absl::Time now);
   void BeginRun(RunRequest request);
   void OnControl(ProcessId from, absl::Span<const char> bytes);
+  void Ask(const Run& run, absl::Time now);
+  void OnQuestion(ProcessId from, const Question& question);
+  void OnAnswer(ProcessId from, const Answer& answer);
+  void OnGoodbye(ProcessId from, const Goodbye& goodbye);
+  void SayGoodbye(absl::string_view why);
+  void TellAll(const std::vector<char>& bytes);
   void OnAnnouncement(ProcessId from, const Announcement& announcement);
   void CheckEarly(Run* run);
-  void Mismatch(const Announcement& ours, ProcessId from, const Announcement& theirs);
   void FailRun(uint64_t communicator, int64_t run, const absl::Status& why, bool tell_others);
   const absl::Status* KnownFailure(uint64_t communicator, int64_t run) const;
-  absl::Status Describe(const Run& run, const absl::Status& why) const;
-  absl::Status Missing(const Run& run) const;
-  std::string NameOf(ProcessId process) const;
+  absl::Status WhyRefused(const Run& run) const;
+  absl::Status Broken(const Run& run) const;
+  bool CallersHaveOrder() const { return caller_ != 0 && !several_callers_; }
 
   void Deliver(Outcome outcome);
   void ProgressThread();
@@ -115,16 +136,22 @@ class Engine {
   // Held by the owner of progress; guards all down to the empty line.
   std::mutex progress_mutex_;
   Transport transport_;
-  FlightRecorder recorder_;
+  Diagnosis diagnosis_;
   std::vector<std::unique_ptr<Run>> runs_;
   std::vector<Early> early_;
-  std::deque<Failure> failures_;  // of the last runs that failed
-  Outcome* outcome_ = nullptr;    // of the pass under way
+  std::deque<Failure> failures_;                          // of the last runs that failed
+  std::vector<std::pair<ProcessId, absl::Status>> dead_;  // in the order in which they were noticed
+  bool left_ = false;
+  Outcome* outcome_ = nullptr;  // of the pass under way
   absl::Time next_tick_ = absl::InfinitePast();
 
   mutable std::mutex health_mutex_;
   absl::Status health_;  // guarded by health_mutex_
 
+  std::atomic<size_t> caller_{0};  // the hash of its id
+  std::atomic<bool> several_callers_{false};
+  std::atomic<bool> missed_{false}, broken_{false};
+  std::atomic<int> gone_{0};
   std::atomic<int> active_{0};
   // How long the starter of a run stays with it while nothing comes.
   std::atomic<int64_t> patience_ns_;

@@ -55,6 +55,13 @@ std::string FlightRecorder::LastHeard(ProcessId process, absl::Time now) const {
                       word.name, "' of run ", word.run);
 }
 
+std::string FlightRecorder::LastOwn(absl::Time now) const {
+  if (started_ == 0) return "it has been in none yet";
+  const Entry& entry = entries_[(started_ - 1) % kEntries];
+  return absl::StrCat("its last one was '", entry.name, "' of run ", entry.key.run, ", which ended ",
+                      absl::FormatDuration(absl::Floor(now - entry.end, absl::Milliseconds(1))), " ago");
+}
+
 std::string FlightRecorder::ToString(absl::Time now) const {
   const auto ago = [now](absl::Time time) {
     return absl::StrCat(absl::FormatDuration(absl::Floor(now - time, absl::Microseconds(1))), " ago");

@@ -26,6 +26,8 @@ class FlightRecorder {
 
   // "was last heard of 2.1s ago, at 'all-reduce.0 f32[8]' of run 1", or that it never was.
   std::string LastHeard(ProcessId process, absl::Time now) const;
+  // "its last one was 'all-reduce.0 f32[8]' of run 1, which ended 2.1s ago", of this process.
+  std::string LastOwn(absl::Time now) const;
   // A line a collective, oldest first, then a line a peer.
   std::string ToString(absl::Time now) const;
   // Writes ToString to the file if there is to be one.

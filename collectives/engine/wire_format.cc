@@ -7,7 +7,7 @@ namespace shoal {
 namespace {
 
 // Never renumber.
-constexpr uint32_t kAnnouncement = 1, kAbort = 2;
+constexpr uint32_t kAnnouncement = 1, kAbort = 2, kQuestion = 3, kAnswer = 4, kGoodbye = 5;
 // Longer texts are cut, so that every control frame is eager on every wire.
 constexpr size_t kMaxText = 900;
 
@@ -28,6 +28,32 @@ struct AbortFields {
   int64_t code;
 };
 static_assert(sizeof(AbortFields) == 4 + 4 + 3 * 8);
+
+struct QuestionFields {
+  uint32_t kind;
+  uint32_t text_bytes;
+  uint64_t communicator;
+  int64_t run;
+};
+static_assert(sizeof(QuestionFields) == 4 + 4 + 2 * 8);
+
+struct AnswerFields {
+  uint32_t kind;
+  uint32_t text_bytes;
+  uint64_t communicator;
+  int64_t run;
+  uint64_t waiting_communicator;
+  int64_t waiting_run;
+  uint8_t expected, one_thread, waits, waits_for_you;
+  uint32_t zero;
+};
+static_assert(sizeof(AnswerFields) == 4 + 4 + 4 * 8 + 4 + 4);
+
+struct GoodbyeFields {
+  uint32_t kind;
+  uint32_t text_bytes;
+};
+static_assert(sizeof(GoodbyeFields) == 4 + 4);
 
 template <typename Fields>
 std::vector<char> Join(Fields fields, absl::string_view text) {
@@ -75,6 +101,19 @@ std::vector<char> Encode(const AbortNotice& notice) {
               notice.why.message());
 }
 
+std::vector<char> Encode(const Question& question) {
+  return Join(QuestionFields{kQuestion, 0, question.communicator, question.run}, "");
+}
+
+std::vector<char> Encode(const Answer& answer) {
+  return Join(AnswerFields{kAnswer, 0, answer.question.communicator, answer.question.run,
+                           answer.waiting_communicator, answer.waiting_run, answer.expected,
+                           answer.one_thread, answer.waits, answer.waits_for_you, 0},
+              answer.doing);
+}
+
+std::vector<char> Encode(const Goodbye& goodbye) { return Join(GoodbyeFields{kGoodbye, 0}, goodbye.why); }
+
 bool Decode(absl::Span<const char> bytes, Announcement* announcement) {
   AnnouncementFields fields;
   if (!Split(bytes, kAnnouncement, &fields, &announcement->name)) return false;
@@ -92,6 +131,32 @@ bool Decode(absl::Span<const char> bytes, AbortNotice* notice) {
   notice->run = fields.run;
   notice->why = absl::Status(static_cast<absl::StatusCode>(fields.code), text);
   return true;
+}
+
+bool Decode(absl::Span<const char> bytes, Question* question) {
+  QuestionFields fields;
+  std::string text;
+  if (!Split(bytes, kQuestion, &fields, &text)) return false;
+  *question = {fields.communicator, fields.run};
+  return true;
+}
+
+bool Decode(absl::Span<const char> bytes, Answer* answer) {
+  AnswerFields fields;
+  if (!Split(bytes, kAnswer, &fields, &answer->doing)) return false;
+  answer->question = {fields.communicator, fields.run};
+  answer->expected = fields.expected != 0;
+  answer->one_thread = fields.one_thread != 0;
+  answer->waits = fields.waits != 0;
+  answer->waits_for_you = fields.waits_for_you != 0;
+  answer->waiting_communicator = fields.waiting_communicator;
+  answer->waiting_run = fields.waiting_run;
+  return true;
+}
+
+bool Decode(absl::Span<const char> bytes, Goodbye* goodbye) {
+  GoodbyeFields fields;
+  return Split(bytes, kGoodbye, &fields, &goodbye->why);
 }
 
 }  // namespace shoal

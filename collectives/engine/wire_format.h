@@ -1,6 +1,7 @@
 // What processes tell one another about collectives besides the data: the announcement that precedes a
-// process's first message of a collective to a peer, and the abort of a run. Both are control frames of fixed
-// fields in the machine's own byte order (all processes of a job run on one kind of machine), then text.
+// process's first message of a collective to a peer, the abort of a run, a question to one that lets others
+// wait, and its answer, and the goodbye. All are control frames of fixed fields in the machine's own byte
+// order (all processes of a job run on one kind of machine), then text.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +40,40 @@ struct AbortNotice {
   absl::Status why;
 };
 
+// "I wait for you in this run. Where are you?"
+struct Question {
+  uint64_t communicator = 0;
+  int64_t run = 0;
+};
+
+struct Answer {
+  Question question;
+  bool expected = false;    // the run has been asked for here, and will be come to
+  bool one_thread = false;  // all runs were asked for by one thread so far, so they have an order
+  // The run that waits here longest, if any has waited for a while.
+  bool waits = false;
+  bool waits_for_you = false;
+  uint64_t waiting_communicator = 0;
+  int64_t waiting_run = 0;
+  std::string doing;  // "is in 'all-reduce f32[8]' of run 1 for 2s and waits for process 3"
+};
+
+// Nothing more comes from the sender: its program has ended, perhaps by the error that it names.
+struct Goodbye {
+  std::string why;
+};
+
 std::vector<char> Encode(const Announcement& announcement);
 std::vector<char> Encode(const AbortNotice& notice);
+std::vector<char> Encode(const Question& question);
+std::vector<char> Encode(const Answer& answer);
+std::vector<char> Encode(const Goodbye& goodbye);
 // False if the bytes are something else.
 bool Decode(absl::Span<const char> bytes, Announcement* announcement);
 bool Decode(absl::Span<const char> bytes, AbortNotice* notice);
+bool Decode(absl::Span<const char> bytes, Question* question);
+bool Decode(absl::Span<const char> bytes, Answer* answer);
+bool Decode(absl::Span<const char> bytes, Goodbye* goodbye);
 
 // One step of the hash used here: the same on every machine and in every process.
 uint64_t MixHash(uint64_t hash, uint64_t value);

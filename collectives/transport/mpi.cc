@@ -1,6 +1,8 @@
 #include "collectives/transport/mpi.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,9 +11,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <future>
+#include <system_error>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "collectives/transport/module.h"
 #include "collectives/transport/mpi_module/mpi_module.h"
@@ -74,14 +79,51 @@ absl::Status CheckFamily(const ShoalMpiTable& table) {
                    launcher, "; to use that between hosts, build Shoal where mpicc is ", launcher, "'s"));
 }
 
+// Opens a directory and locks it as `how` says, unless somebody has removed it meanwhile; -1 if that fails.
+int OpenLocked(const std::string& directory, int how) {
+  const int file = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return -1;
+  struct stat opened, named;
+  if (flock(file, how) == 0 && fstat(file, &opened) == 0 && stat(directory.c_str(), &named) == 0 &&
+      opened.st_ino == named.st_ino) {
+    return file;
+  }
+  close(file);
+  return -1;
+}
+
+std::string DirectoryPrefix() { return absl::StrCat("shoal-mpi-", getuid(), "-"); }
+
+// Removes the directories of all networks that no process uses, with what killed processes have left there.
+void RemoveUnusedDirectories(int, void* own_lock) {
+  if (own_lock != nullptr) close(*static_cast<int*>(own_lock));
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
+    if (!absl::StartsWith(entry.path().filename().string(), DirectoryPrefix())) continue;
+    const int lock = OpenLocked(entry.path(), LOCK_EX | LOCK_NB);
+    if (lock < 0) continue;
+    std::error_code ignored;
+    std::filesystem::remove_all(entry.path(), ignored);
+    close(lock);
+  }
+}
+
 // Open MPI names its shared-memory files by host name and local rank alone, so that hosts of one name which
 // share /dev/shm (containers, network namespaces) would take each other's and crash. A directory for each
-// network keeps them apart.
+// network keeps them apart. Who uses it holds a lock on it; the last one removes it.
 void KeepHostsApart() {
   struct stat network;
   if (stat("/proc/self/ns/net", &network) != 0) return;
-  const std::string directory = absl::StrCat("/dev/shm/shoal-mpi-", getuid(), "-", network.st_ino);
-  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return;
+  RemoveUnusedDirectories(0, nullptr);
+  const std::string directory = absl::StrCat("/dev/shm/", DirectoryPrefix(), network.st_ino);
+  static int lock = -1;
+  // Another process may just be removing it.
+  for (int attempt = 0; attempt < 100 && lock < 0; ++attempt) {
+    if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return;
+    lock = OpenLocked(directory, LOCK_SH);
+  }
+  if (lock < 0) return;
+  on_exit(RemoveUnusedDirectories, &lock);
   setenv("OMPI_MCA_btl_vader_backing_directory", directory.c_str(), /*overwrite=*/0);
 }
 

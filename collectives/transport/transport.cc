@@ -282,15 +282,42 @@ void Transport::FindLostPeers() {
   for (const auto& wire : wires_) wire->FindLostPeers(this);
 }
 
-void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
+void Transport::FailWanted(ProcessId peer, std::vector<Completion*>* failed) {
+  absl::erase_if(wanted_, [&](const auto& item) {
+    if (item.first.from == peer) failed->push_back(item.second.done);
+    return item.first.from == peer;
+  });
+}
+
+void Transport::EndOutgoing(ProcessId peer, std::vector<Completion*>* ended) {
+  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
+    const auto current = it++;
+    if (current->second.to != peer) continue;
+    WireTo(peer)->Retire(current->first);
+    WireTo(peer)->CancelBulkSend(current->first);
+    ended->push_back(current->second.done);
+    outgoing_.erase(current);
+  }
+}
+
+// What it is sending still comes. What it had asked for it has, or wants no more.
+void Transport::PeerLeft(ProcessId peer, const absl::Status& why) {
   if (!lost_.emplace(peer, why).second) return;
+  queues_[peer].clear();
+  std::vector<Completion*> failed, ended;
+  FailWanted(peer, &failed);
+  EndOutgoing(peer, &ended);
+  for (Completion* done : failed) done->Done(why);
+  for (Completion* done : ended) done->Done(absl::OkStatus());
+}
+
+void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
+  const auto [known, is_new] = lost_.emplace(peer, why);
+  if (!is_new && incoming_.empty()) return;
   for (const auto& wire : wires_) wire->Poll(this);  // what it sent before it went still counts
   queues_[peer].clear();
   std::vector<Completion*> failed, ended;
-  absl::erase_if(wanted_, [&](const auto& item) {
-    if (item.first.from == peer) failed.push_back(item.second.done);
-    return item.first.from == peer;
-  });
+  FailWanted(peer, &failed);
   for (auto it = incoming_.begin(); it != incoming_.end();) {
     const auto current = it++;
     if (current->second.from != peer) continue;
@@ -298,17 +325,10 @@ void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
     failed.push_back(current->second.done);
     incoming_.erase(current);
   }
-  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
-    const auto current = it++;
-    if (current->second.to != peer) continue;
-    WireTo(peer)->Retire(current->first);
-    WireTo(peer)->CancelBulkSend(current->first);
-    ended.push_back(current->second.done);
-    outgoing_.erase(current);
-  }
+  EndOutgoing(peer, &ended);
   for (Completion* done : failed) done->Done(why);
   for (Completion* done : ended) done->Done(absl::OkStatus());
-  on_lost_(peer, why);
+  if (is_new) on_lost_(peer, why);
 }
 
 void Transport::Cancel(uint64_t collective) {

@@ -84,6 +84,9 @@ class Transport : private FrameSink {
   void FindLostPeers();
   // Somebody else knows that the process is gone.
   void PeerLost(ProcessId peer, const absl::Status& why) { OnPeerLost(peer, why); }
+  // The process has said, behind all else, that nothing more comes from it: what is still awaited fails. Not
+  // told as a loss.
+  void PeerLeft(ProcessId peer, const absl::Status& why);
 
  private:
   struct Key {
@@ -129,6 +132,8 @@ class Transport : private FrameSink {
   void OnBulkReceived(ProcessId from, uint64_t bulk_id, const absl::Status& status) override;
   void OnPeerLost(ProcessId peer, const absl::Status& why) override;
 
+  void FailWanted(ProcessId peer, std::vector<Completion*>* failed);
+  void EndOutgoing(ProcessId peer, std::vector<Completion*>* ended);
   Wire* WireTo(ProcessId peer) const;
   void SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload);
   void Want(ProcessId from, const MessageTag& tag, Wanted wanted);
@@ -150,7 +155,7 @@ class Transport : private FrameSink {
   absl::flat_hash_map<uint64_t, Outgoing> outgoing_;                        // by bulk id
   absl::flat_hash_map<std::pair<ProcessId, uint64_t>, Incoming> incoming_;  // by sender and its bulk id
   absl::flat_hash_map<ProcessId, std::deque<Queued>> queues_;               // what the wire had no room for
-  absl::flat_hash_map<ProcessId, absl::Status> lost_;
+  absl::flat_hash_map<ProcessId, absl::Status> lost_;                       // or left
   absl::flat_hash_set<uint64_t> cancelled_;
   std::deque<uint64_t> cancelled_order_;  // oldest first
 };

@@ -92,6 +92,9 @@ class Communicator {
   virtual ~Communicator() = default;
   // `op` outlives the returned future.
   virtual Future Start(const CollectiveOp& op, const CollectiveCall& call) = 0;
+  // The caller's thread has asked for `run`: its participants will come, sooner or later. Before the first
+  // Start of the run.
+  virtual void Expect(RunId run) = 0;
   // Fails what is under way and what is still started for `run`, here and (as far as they can be told) on the
   // peers.
   virtual void Abort(RunId run, const absl::Status& why) = 0;

@@ -35,6 +35,8 @@ class HostAttendance : public Attendance {
 constexpr absl::string_view kGone = "gone/";
 constexpr absl::string_view kLeft = "left";
 constexpr absl::string_view kDied = "died";
+// How long the end of the watch may have to wait for one that asks.
+constexpr absl::Duration kPatience = absl::Milliseconds(500);
 
 class ServerAttendance : public Attendance {
  public:
@@ -44,9 +46,10 @@ class ServerAttendance : public Attendance {
   ~ServerAttendance() override { store_->Set(key_, kLeft).IgnoreError(); }
 
   absl::StatusOr<std::vector<Departure>> Departures() override {
-    SHOAL_ASSIGN_OR_RETURN(const auto entries, session_->List(kGone));
     std::vector<Departure> gone;
-    for (const auto& [key, value] : entries) {
+    SHOAL_ASSIGN_OR_RETURN(const auto entries, session_->List(kGone, kPatience));
+    if (!entries.has_value()) return gone;
+    for (const auto& [key, value] : *entries) {
       int process;
       if (absl::SimpleAtoi(absl::StripPrefix(key, kGone), &process))
         gone.push_back({ProcessId(process), value == kLeft});

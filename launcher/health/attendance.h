@@ -21,8 +21,9 @@ class Attendance {
  public:
   // Leaves in order.
   virtual ~Attendance() = default;
-  // All who have gone so far, by id. Unavailable where process 0, which keeps the list, cannot be reached.
-  // One thread.
+  // All who have gone so far, by id, or none where process 0, which keeps the list, does not answer just now:
+  // it may be stopped. Unavailable where it has gone, Aborted where its host cannot be reached. Takes a
+  // fraction of a second at most. One thread.
   virtual absl::StatusOr<std::vector<Departure>> Departures() = 0;
 };
 

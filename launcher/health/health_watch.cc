@@ -1,6 +1,5 @@
 #include "launcher/health/health_watch.h"
 
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,11 +32,7 @@ void HealthWatch::Run() {
   while (!EndsWithin(interval_)) {
     const absl::StatusOr<std::vector<Departure>> departures = attendance_->Departures();
     if (EndsWithin(absl::ZeroDuration())) return;
-    if (!departures.ok()) {
-      SHOAL_LOG_AT(1) << "the list of processes is lost: " << departures.status().message();
-      if (told.insert(ProcessId(0)).second) on_failure_(ProcessId(0), ProcessDied(topology_, ProcessId(0)));
-      return;
-    }
+    if (!departures.ok()) return ListLost(departures.status(), &told);
     for (const Departure& departure : *departures) {
       if (departure.process == topology_.self || !told.insert(departure.process).second) continue;
       if (departure.in_order) {
@@ -46,6 +41,17 @@ void HealthWatch::Run() {
         on_failure_(departure.process, ProcessDied(topology_, departure.process));
       }
     }
+  }
+}
+
+void HealthWatch::ListLost(const absl::Status& why, std::set<ProcessId>* told) {
+  SHOAL_LOG_AT(1) << "the list of processes is lost: " << why.message();
+  const bool host = absl::IsAborted(why);
+  for (int p = 0; p < topology_.process_count(); ++p) {
+    const ProcessId process(p);
+    const bool lost = p == 0 || (host && topology_.SameHost(process, ProcessId(0)));
+    if (!lost || process == topology_.self || !told->insert(process).second) continue;
+    on_failure_(process, ProcessDied(topology_, process));
   }
 }
 

@@ -1,12 +1,14 @@
 // HealthWatch: a thread that tells, once each, which processes of the job have died.
 //
-// A process that left in order is not told of: what it owed the others has been sent. Where the list itself
-// is lost, process 0, which keeps it, has died, and the watch ends.
+// A process that left in order is not told of: what it owed the others has been sent, and the engine of the
+// collectives tells whoever waits for more. Where the list itself is lost, process 0, which keeps it, has
+// died, or its host, with all that runs there; then the watch ends.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "absl/status/status.h"
@@ -28,6 +30,7 @@ class HealthWatch {
 
  private:
   void Run();
+  void ListLost(const absl::Status& why, std::set<ProcessId>* told);
   bool EndsWithin(absl::Duration time);
 
   const Topology topology_;

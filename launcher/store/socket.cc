@@ -6,7 +6,6 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +25,12 @@ namespace {
 
 absl::Status Gone(absl::string_view peer, absl::string_view why) {
   return absl::UnavailableError(absl::StrCat(peer, ": ", why));
+}
+
+absl::Status SocketError(absl::string_view peer, int error) {
+  const bool unreachable = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
+  const absl::Status status = Gone(peer, std::strerror(error));
+  return unreachable ? absl::AbortedError(status.message()) : status;
 }
 
 struct HostPort {
@@ -51,6 +56,17 @@ Socket& Socket::operator=(Socket&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(peer_, other.peer_);
   return *this;
+}
+
+void Socket::KeepWatch() const {
+  const int on = 1;
+  const int pause = static_cast<int>(absl::ToInt64Seconds(Socket::kUnreachable)) / 3;
+  const unsigned limit = static_cast<unsigned>(absl::ToInt64Milliseconds(Socket::kUnreachable));
+  setsockopt(file_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(file_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(file_, IPPROTO_TCP, TCP_KEEPIDLE, &pause, sizeof(pause));
+  setsockopt(file_, IPPROTO_TCP, TCP_KEEPINTVL, &pause, sizeof(pause));
+  setsockopt(file_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
 }
 
 void Socket::Close() {
@@ -81,8 +97,7 @@ absl::StatusOr<Socket> Socket::Connect(absl::string_view address, absl::Time dea
     getsockopt(s.file_, SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) last = Gone(address, std::strerror(error));
     if (!last.ok()) continue;
-    const int on = 1;
-    setsockopt(s.file_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    s.KeepWatch();
     return s;
   }
   return last;
@@ -114,9 +129,9 @@ absl::StatusOr<Socket> Socket::Listen(int port) {
 absl::StatusOr<Socket> Socket::Accept() {
   const int file = accept4(file_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (file < 0) return absl::NotFoundError("nobody connects");
-  const int on = 1;
-  setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  return Socket(file);
+  Socket socket(file);
+  socket.KeepWatch();
+  return socket;
 }
 
 absl::StatusOr<int> Socket::Port() const {
@@ -149,7 +164,7 @@ absl::Status Socket::SendFrame(absl::string_view bytes, absl::Time deadline) {
     } else if (errno == EAGAIN) {
       SHOAL_RETURN_IF_ERROR(Wait(POLLOUT, deadline));
     } else if (errno != EINTR) {
-      return Gone(peer_, std::strerror(errno));
+      return SocketError(peer_, errno);
     }
   }
   return absl::OkStatus();
@@ -165,7 +180,7 @@ absl::Status Socket::Receive(char* bytes, size_t count, absl::Time deadline) {
     } else if (errno == EAGAIN) {
       SHOAL_RETURN_IF_ERROR(Wait(POLLIN, deadline));
     } else if (errno != EINTR) {
-      return Gone(peer_, std::strerror(errno));
+      return SocketError(peer_, errno);
     }
   }
   return absl::OkStatus();

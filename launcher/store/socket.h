@@ -1,8 +1,14 @@
 // Socket: a TCP connection or listener, and the frames that the job's store sends over it.
 //
 // A frame is a 32-bit little-endian length and that many bytes. Every wait has a deadline. One thread at a
-// time. Failures are Unavailable (the other side is gone) or DeadlineExceeded, and name the address.
+// time. Failures are Unavailable (the other side has closed), DeadlineExceeded (it takes too long) or Aborted
+// (its host cannot be reached), and name the address.
+//
+// The kernels of both sides keep watch: a host that does not answer for kUnreachable ends the connection.
+// They answer for a process that is stopped or gets no processor, too, so slow is not dead.
 #pragma once
+
+#include <poll.h>
 
 #include <cstdint>
 #include <string>
@@ -17,6 +23,10 @@ namespace shoal {
 
 class Socket {
  public:
+  // Three answers of a kernel that may be lost: who waits for a process of that host learns of it within five
+  // seconds.
+  static constexpr absl::Duration kUnreachable = absl::Seconds(3);
+
   Socket() = default;
   explicit Socket(int file, std::string peer = "") : file_(file), peer_(std::move(peer)) {}
   Socket(Socket&& other) noexcept : file_(std::exchange(other.file_, -1)), peer_(std::move(other.peer_)) {}
@@ -32,12 +42,15 @@ class Socket {
   absl::StatusOr<int> Port() const;
   absl::Status SendFrame(absl::string_view bytes, absl::Time deadline);
   absl::StatusOr<std::string> ReceiveFrame(absl::Time deadline);
+  // Whether something has come, be it the end; waits for it until `deadline`.
+  bool HasArrived(absl::Time deadline) const { return Wait(POLLIN, deadline).ok(); }
 
   bool valid() const { return file_ >= 0; }
   int file() const { return file_; }
   void Close();
 
  private:
+  void KeepWatch() const;
   absl::Status Wait(short events, absl::Time deadline) const;
   absl::Status Receive(char* bytes, size_t count, absl::Time deadline);
 

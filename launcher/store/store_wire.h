@@ -22,7 +22,7 @@ enum class StoreOp : uint8_t {
   kSet = 2,
   kGet = 3,
   kTryGet = 4,
-  kSetWhenLost = 5,  // set the key once this connection is lost or silent
+  kSetWhenLost = 5,  // set the key once this connection has ended
   kList = 6,         // all keys that start with this one, and their values
   kClock = 7,        // nanoseconds since 1970 by process 0's clock, in decimal
 };

@@ -46,12 +46,12 @@ void TcpServer::Run() {
     if (ending_ && (connections_.empty() || now >= end)) return;
     WaitForEvents(std::min(end, NextDeadline(now)));
     AnswerWaiting(absl::Now());
-    Bury(absl::Now());
+    Bury();
   }
 }
 
 absl::Time TcpServer::NextDeadline(absl::Time now) const {
-  absl::Time next = now + absl::Seconds(1);  // the silent ones are looked for this often
+  absl::Time next = now + absl::Hours(1);
   for (const auto& connection : connections_) {
     if (!connection->waits_for.empty()) next = std::min(next, connection->wait_deadline);
   }
@@ -81,7 +81,6 @@ void TcpServer::WaitForEvents(absl::Time until) {
     if (!socket.ok()) return;
     auto connection = std::make_unique<Connection>();
     connection->socket = *std::move(socket);
-    connection->last_heard = absl::Now();
     connections_.push_back(std::move(connection));
   }
 }
@@ -98,7 +97,6 @@ void TcpServer::Read(Connection& connection) {
     }
     connection.in.append(bytes, n);
   }
-  connection.last_heard = absl::Now();
   while (connection.in.size() >= kFrameHead && !connection.closed) {
     const uint32_t size = FrameSize(connection.in.data());
     if (size > kLargestFrame) {
@@ -202,10 +200,8 @@ void TcpServer::AnswerWaiting(absl::Time now) {
   }
 }
 
-void TcpServer::Bury(absl::Time now) {
+void TcpServer::Bury() {
   for (const auto& connection : connections_) {
-    const bool silent = !connection->will_key.empty() && now - connection->last_heard > kSilence;
-    connection->closed |= silent;
     if (connection->closed && !connection->will_key.empty())
       values_.emplace(connection->will_key, connection->will_value);
   }

@@ -2,7 +2,7 @@
 // everybody's TcpStore speaks to it (store_wire.h).
 //
 // One thread polls all connections; no request blocks it. A connection may leave a last will (kSetWhenLost):
-// once it is closed or silent for kSilence, that key is set, which is how the death of a process or of its
+// once it has ended, that key is set, which is how the death of a process or (Socket::kUnreachable) of its
 // host is told. Destruction waits until all connections are closed, at most `linger`, then cuts the rest: the
 // others may have something to ask still when process 0 has nothing more to do.
 #pragma once
@@ -24,9 +24,6 @@ namespace shoal {
 
 class TcpServer {
  public:
-  // Longer than a busy machine keeps a thread from running, or a switch needs to find another way.
-  static constexpr absl::Duration kSilence = absl::Seconds(10);
-
   // Only connections that greet with `job` are served. Port 0: the system chooses.
   static absl::StatusOr<std::unique_ptr<TcpServer>> Start(absl::string_view job, int port,
                                                           absl::Duration linger = absl::Seconds(2));
@@ -46,7 +43,6 @@ class TcpServer {
     std::string waits_for;  // the key of a kGet that has not been answered; empty: none
     absl::Time wait_deadline;
     absl::Duration wait_timeout;
-    absl::Time last_heard;
   };
 
   TcpServer(std::string job, Socket listener, int port, absl::Duration linger);
@@ -58,7 +54,7 @@ class TcpServer {
   void Handle(Connection& connection, const StoreRequest& request);
   absl::StatusOr<std::string> Answer(Connection& connection, const StoreRequest& request);
   void AnswerWaiting(absl::Time now);
-  void Bury(absl::Time now);  // the closed and the silent ones, and their wills
+  void Bury();  // the closed ones, and their wills
   static void Reply(Connection& connection, const absl::StatusOr<std::string>& reply);
 
   const std::string job_;

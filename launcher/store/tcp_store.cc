@@ -127,12 +127,19 @@ absl::StatusOr<std::unique_ptr<TcpStore::Session>> TcpStore::SetWhenLost(absl::s
   return std::make_unique<Session>(std::move(socket));
 }
 
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> TcpStore::Session::List(
-    absl::string_view prefix) {
-  SHOAL_ASSIGN_OR_RETURN(const std::string reply,
-                         Exchange(socket_, StoreOp::kList, absl::ZeroDuration(), prefix, ""));
+absl::StatusOr<std::optional<TcpStore::Session::Entries>> TcpStore::Session::List(absl::string_view prefix,
+                                                                                  absl::Duration wait) {
+  const absl::Time now = absl::Now();
+  if (!asked_) {
+    SHOAL_RETURN_IF_ERROR(socket_.SendFrame(EncodeRequest(StoreOp::kList, 0, prefix, ""), now + kGrace));
+    asked_ = true;
+  }
+  if (!socket_.HasArrived(now + wait)) return std::optional<Entries>();
+  SHOAL_ASSIGN_OR_RETURN(const std::string reply, socket_.ReceiveFrame(now + wait + kGrace));
+  asked_ = false;
   SHOAL_ASSIGN_OR_RETURN(const std::string list, DecodeReply(reply));
-  return DecodeList(list);
+  SHOAL_ASSIGN_OR_RETURN(Entries entries, DecodeList(list));
+  return std::optional<Entries>(std::move(entries));
 }
 
 }  // namespace shoal

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,15 +39,19 @@ class TcpStore : public KeyValueStore {
   // What process 0's clock shows more than this machine's, to half the time that a question takes.
   absl::StatusOr<absl::Duration> ClockLead();
 
-  // A connection whose loss, or silence for TcpServer::kSilence, sets `key`. Each List on it is a sign of
-  // life.
+  // A connection whose end sets `key`.
   class Session {
    public:
+    using Entries = std::vector<std::pair<std::string, std::string>>;
     explicit Session(Socket socket) : socket_(std::move(socket)) {}
-    absl::StatusOr<std::vector<std::pair<std::string, std::string>>> List(absl::string_view prefix);
+    // All keys that start with `prefix`; nothing where process 0 does not answer within `wait`: it may be
+    // stopped. The next call, which must be for the same prefix, goes on waiting. Aborted where the host of
+    // process 0 cannot be reached.
+    absl::StatusOr<std::optional<Entries>> List(absl::string_view prefix, absl::Duration wait);
 
    private:
     Socket socket_;
+    bool asked_ = false;
   };
   absl::StatusOr<std::unique_ptr<Session>> SetWhenLost(absl::string_view key, absl::string_view value);
 

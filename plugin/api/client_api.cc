@@ -220,3 +220,10 @@ void BindClient(PJRT_Api& api) {
 }
 
 }  // namespace shoal
+
+// The program ends; `why` is the error that ends it, or empty. 1 if a process of the job has died or not come
+// in time; then the call waits at most so many seconds for the rest to end. PJRT has no word for that:
+// clients go when the last array does, which may be long after, or never.
+extern "C" __attribute__((visibility("default"))) int ShoalLeaveJobs(const char* why, double wait_s) {
+  return shoal::PjRtClient::LeaveJobs(why, absl::Seconds(wait_s)) ? 1 : 0;
+}

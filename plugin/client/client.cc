@@ -21,6 +21,16 @@ constexpr int64_t kInlineTransferBytes = int64_t{4} << 20;
 // PJRT's launch ids are any numbers of 32 bits; ours lie beyond them, and below those of device_transfer.cc.
 constexpr int64_t kFirstOwnRun = int64_t{1} << 40;
 
+// All that live, for LeaveJobs.
+struct Clients {
+  std::mutex mutex;
+  std::set<PjRtClient*> all;  // guarded by mutex
+  static Clients& Get() {
+    static Clients* const clients = new Clients;
+    return *clients;
+  }
+};
+
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0; }
 
 absl::Status CheckSpace(const PjRtClient* client, const PjRtMemorySpace* space) {
@@ -47,10 +57,34 @@ PjRtClient::PjRtClient(PjRtCompiler compiler, std::unique_ptr<KeyValueStore> sto
       job_(std::move(job)),
       world_(std::move(world)),
       process_(job_->topology().self),
-      topology_(PjRtTopologyDescription::Of(job_->topology())) {}
+      topology_(PjRtTopologyDescription::Of(job_->topology())) {
+  Clients& clients = Clients::Get();
+  std::lock_guard<std::mutex> lock(clients.mutex);
+  clients.all.insert(this);
+}
+
+void PjRtClient::AwaitRuns() {
+  for (PjRtDevice* device : addressable_devices_) device->runs().AwaitAtMost(0);
+}
+
+bool PjRtClient::LeaveJobs(absl::string_view why, absl::Duration wait) {
+  Clients& clients = Clients::Get();
+  std::lock_guard<std::mutex> lock(clients.mutex);
+  bool broken = false;
+  for (PjRtClient* client : clients.all) {
+    client->AwaitRuns();
+    if (client->world_ != nullptr && client->world_->Leave(why, wait)) broken = true;
+  }
+  return broken;
+}
 
 PjRtClient::~PjRtClient() {
-  for (PjRtDevice* device : addressable_devices_) device->runs().AwaitAtMost(0);
+  {
+    Clients& clients = Clients::Get();
+    std::lock_guard<std::mutex> lock(clients.mutex);
+    clients.all.erase(this);
+  }
+  AwaitRuns();
   Timeline::WriteIfOn();
   // The health thread calls into the world, and the world uses the job's store.
   job_->WatchHealth(nullptr);

@@ -62,6 +62,11 @@ class PjRtClient {
                                             std::unique_ptr<Job> job, std::unique_ptr<CollectiveWorld> world,
                                             int64_t device_memory_limit);
   ~PjRtClient();
+  // The program is at its end, by the error `why` if that is not empty: lets every client of this process end
+  // its runs, and tells the other processes of their jobs that nothing more comes. Clients may live on after
+  // that, for as long as arrays do. True if a process has died or not come in time; then waits at most `wait`
+  // for the rest to end. Thread-safe.
+  static bool LeaveJobs(absl::string_view why, absl::Duration wait);
 
   absl::string_view platform_name() const { return "cpu"; }
   absl::string_view platform_version() const { return topology_.platform_version; }
@@ -105,6 +110,7 @@ class PjRtClient {
   PjRtClient(PjRtCompiler compiler, std::unique_ptr<KeyValueStore> store, std::unique_ptr<Job> job,
              std::unique_ptr<CollectiveWorld> world);
   void MakeDevices(int64_t device_memory_limit);
+  void AwaitRuns();
   // The processes that have devices of the program.
   CodePeers PeersFor(const CompileOptions& options) const;
   HostBufferSemantics SemanticsFor(const HostBuffer& host) const;

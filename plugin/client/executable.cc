@@ -188,8 +188,11 @@ absl::Status PjRtLoadedExecutable::FailedCallback(const DeviceResults& results) 
 void PjRtLoadedExecutable::Delete() { deleted_.store(true, std::memory_order_release); }
 
 RunId PjRtLoadedExecutable::NextRunId(const ExecuteOptions& options) {
-  if (options.launch_id != 0) return RunId(options.launch_id);
-  return communicator_ == nullptr ? RunId(0) : client_->NextRunId(communicator_.get());
+  if (communicator_ == nullptr) return RunId(options.launch_id);
+  const RunId run =
+      options.launch_id != 0 ? RunId(options.launch_id) : client_->NextRunId(communicator_.get());
+  communicator_->Expect(run);
+  return run;
 }
 
 absl::Status PjRtLoadedExecutable::CheckArguments(absl::Span<PjRtBuffer* const> arguments,

@@ -1,6 +1,7 @@
 """Collectives between real processes, against NumPy: over shared memory, over MPI, and between hosts."""
 
 import pytest
+from bits import differences, digests
 from hosts import Hosts, can_make_hosts
 from jobs import command, environment, finish_all, jax_distributed, mpirun, start
 
@@ -39,13 +40,16 @@ def test_two_hosts_by_ucx():
 
 
 def test_same_bits_whoever_hosts_the_devices():
-    digests = []
-    for processes, devices in [(1, 8), (2, 4), (4, 2), (8, 1)]:
-        told = mpirun(processes, devices, command("same_bits.py"), SHOAL_DETERMINISTIC=1).all(processes)
-        digests.append({name: digest for part in told for name, digest in part.items()})
-    assert len(digests[0]) == 8 * 12
-    for other in digests[1:]:
-        assert not {name for name in digests[0] if other.get(name) != digests[0][name]}
+    first = digests((1, 8), threads=1)
+    assert len(first) == 8 * 12
+    # Each transport and number of threads once; bits.py does all of them.
+    for layout, transport, threads in [((2, 4), "ucx", 2), ((4, 2), "mpi", 4), ((8, 1), "shm", 2)]:
+        assert not differences(first, digests(layout, transport, threads))
+
+
+def test_repetition_has_the_same_bits():
+    once, again = (digests((2, 4), deterministic=0) for _ in range(2))
+    assert not differences(once, again)
 
 
 def test_many_groups():

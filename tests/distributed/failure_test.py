@@ -3,25 +3,55 @@
 import re
 
 import pytest
+from faults import PATIENCE, run
+from hosts import can_make_hosts
 from jobs import command, environment, finish, free_port, mpirun, shoalrun as run_shoalrun, start
 
 
-def check_death(outcome, survivors):
-    assert sorted(outcome.told) == survivors, outcome.output[-6000:]
-    for told in outcome.told.values():
-        assert re.search(r"UNAVAILABLE: process 1 \(.*pid \d+.*\) (died|has ended)", told["error"]), told["error"]
-        assert "all-reduce f32[1000]" in told["error"]
-        assert told["seconds"] < 5
-        assert told["local"] == 42
+# What the others are told of process 1. A link separates processes 0 and 1 from 2 and 3.
+ERRORS = {
+    "kill": r"UNAVAILABLE: process 1 \(.*pid \d+.*\) (died|has ended)",
+    "quit": r"UNAVAILABLE: process 1 \(.*pid \d+.*\) (died|has ended)",
+    "exit": r"UNAVAILABLE: process 1 \(.*pid \d+\) has left the job: its program ended",
+    "exception": r"UNAVAILABLE: process 1 \(.*pid \d+\) has left the job: its program ended by ValueError: the data of step 7",
+    "stop": r"DEADLINE_EXCEEDED: process 1 \(.*pid \d+\).*has not (come|sent).*it has not answered for .*stopped",
+    "busy": r"DEADLINE_EXCEEDED: process 1 \(.*pid \d+\).*has not come.*it answered .* ago that it is in no collective",
+    "other program": r"FAILED_PRECONDITION: processes run other programs",
+    "other order": r"FAILED_PRECONDITION: processes run other programs",
+    "other shape": r"FAILED_PRECONDITION: processes run other programs",
+    "link": r"UNAVAILABLE: process [0-3] \(.*pid \d+.*\) (died, or its host cannot be reached|has ended, or its connection broke)",
+}
+CELLS = [("kill", "shm"), ("exception", "jax"), ("stop", "shm"), ("other order", "shm"), ("other shape", "ucx")]
+HOST_CELLS = [("exit", "hosts mpi"), ("kill", "hosts ucx"), ("link", "hosts ucx")]
 
 
-def test_dead_process_is_named(shoalrun):
-    check_death(run_shoalrun(shoalrun, 3, 1, command("one_dies.py")), [0, 2])
+def check(fault, outcome):
+    assert not outcome.silent, outcome.output[-6000:]
+    assert not outcome.left
+    for told in outcome.told:
+        assert re.search(ERRORS[fault], told.error), told
+        assert "all-reduce f32[1" in told.error or "all-reduce f32[9" in told.error, told
+        assert told.seconds < (PATIENCE + 5 if fault in ("stop", "busy") else 5), told
+        assert told.local == 42 and told.code == 0, told
+        assert told.again, told
+        assert told.seconds_again < (PATIENCE + 5 if fault in ("stop", "busy") else 5), told
 
 
-def test_dead_process_is_named_without_shared_memory():
-    # mpirun would end the others at once.
-    check_death(mpirun(3, 1, ["--enable-recovery", *command("one_dies.py")], SHOAL_SHM=0), [0, 2])
+@pytest.mark.parametrize("fault,transport", CELLS)
+def test_fault(fault, transport):
+    check(fault, run(fault, transport))
+
+
+@pytest.mark.skipif(not can_make_hosts(), reason="needs root and network namespaces")
+@pytest.mark.parametrize("fault,transport", HOST_CELLS)
+def test_fault_between_hosts(fault, transport):
+    check(fault, run(fault, transport))
+
+
+def test_launcher_lets_the_others_speak(shoalrun):
+    outcome = run_shoalrun(shoalrun, 3, 1, command("one_dies.py"))
+    assert sorted(outcome.told) == [0, 2], outcome.output[-6000:]
+    assert all(re.search(ERRORS["kill"], told["error"]) for told in outcome.told.values())
 
 
 def test_missing_process_is_named():

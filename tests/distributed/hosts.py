@@ -77,12 +77,21 @@ class Hosts:
         """A command line that runs on one host."""
         return ["ip", "netns", "exec", self.name(host), *argv]
 
+    def networks(self):
+        """The numbers of the network namespaces, as processes in them see them."""
+        seen = [subprocess.run(self.on(h, ["stat", "-L", "-c", "%i", "/proc/self/ns/net"]), capture_output=True, text=True)
+                for h in range(1, self.count + 1)]
+        return [s.stdout.strip() for s in seen]
+
     def mpirun(self, per_host, devices, argv, timeout=600, **extra):
+        return finish(self.start_mpirun(per_host, devices, argv, **extra), timeout)
+
+    def start_mpirun(self, per_host, devices, argv, more=(), popen=None, **extra):
         network = "10.77.0.0/24"
         hosts = ",".join(f"10.77.0.{h}:{per_host}" for h in range(1, self.count + 1))
         options = ["--mca", "plm_rsh_agent", str(self.agent), "--mca", "orte_keep_fqdn_hostnames", "1",
                    "--mca", "oob_tcp_if_include", network, "--mca", "btl_tcp_if_include", network, "-H", hosts,
                    "-n", str(per_host * self.count)]
         exported = [f for k in ("JAX_PLATFORMS", "SHOAL_NUM_DEVICES", "SHOAL_TIMEOUT_S", *extra) for f in ("-x", k)]
-        line = self.on(1, [*MPIRUN, *options, *exported, *argv])
-        return finish(start(line, environment(devices, **extra)), timeout)
+        line = self.on(1, [*MPIRUN, *options, *more, *exported, *argv])
+        return start(line, environment(devices, **extra), **(popen or {}))

@@ -70,8 +70,8 @@ def finish_all(processes, timeout):
     return Outcome(next((o.code for o in outcomes if o.code), 0), "\n".join(o.output for o in outcomes), told)
 
 
-def start(argv, env):
-    return subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def start(argv, env, **options):
+    return subprocess.Popen(argv, env=env, text=True, **({"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options))
 
 
 def mpirun(processes, devices, argv, timeout=600, **extra):

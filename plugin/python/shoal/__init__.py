@@ -17,6 +17,7 @@ import os
 import pathlib
 import re
 import socket
+import sys
 
 from shoal import cluster as cluster
 from shoal.traffic import report as report
@@ -29,6 +30,8 @@ _PLATFORM = "shoal"
 _PRIORITY = 10
 # As long as JAX waits for processes that join.
 _MEET_WITHIN_MS = 300_000
+# How long the process that has JAX's coordination service lets the others end before it, once one has died or hangs.
+_LEADER_STAYS_S = 10
 
 
 def initialize() -> None:
@@ -76,8 +79,8 @@ def _client():
     # Where JAX has dropped its backends it wants a new client, with the options of now.
     if _made is None or not any(backend is _made for backend in xla_bridge._backends.values()):
         _made = _make_client()
-        atexit.unregister(_keep_client)
-        atexit.register(_keep_client)
+        atexit.unregister(_at_exit)
+        atexit.register(_at_exit)
     if "cpu" not in _platforms_named():
         # JAX makes only the platforms that JAX_PLATFORMS names, and is inside `backends()` now. To add the name to the
         # setting instead would change a setting of the user's, which is in the key of every jitted function's cache.
@@ -126,6 +129,34 @@ def _platforms_named() -> list[str]:
     return [name for name in (jax.config.jax_platforms or "").split(",") if name]
 
 
+def _at_exit() -> None:
+    if _made is None:
+        return
+    if len({device.process_index for device in _made.devices()}) > 1:
+        _leave_job()
+    else:
+        _keep_client()
+
+
+def _leave_job() -> None:
+    """Tells the other processes that nothing more comes from this one, before JAX waits for them at its own end.
+
+    Where one has died or hangs, JAX shall not wait: it would do so for minutes, and abort then. The process that
+    has JAX's coordination service leaves last, because JAX aborts all others when it goes.
+    """
+    from jax._src import distributed
+
+    state = distributed.global_state
+    error = getattr(sys, "last_value", None)  # the exception that has ended the program
+    why = "" if error is None else f"{type(error).__name__}: {error}"
+    leave = ctypes.CDLL(str(LIBRARY)).ShoalLeaveJobs
+    leave.restype, leave.argtypes = ctypes.c_int, [ctypes.c_char_p, ctypes.c_double]
+    if leave(why.encode(), _LEADER_STAYS_S if state.service is not None else 0):
+        for kept in (state.client, state.service, state.preemption_sync_manager):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # their ends would wait, too
+        state.client = state.service = state.preemption_sync_manager = None
+
+
 def _keep_client() -> None:
     """Lets the client outlive the interpreter's modules.
 
@@ -133,8 +164,6 @@ def _keep_client() -> None:
     last of all, and found the client gone: a segmentation fault at exit. A job of several processes is left in order
     all the same, because the others wait for that.
     """
-    if _made is None or len({device.process_index for device in _made.devices()}) > 1:
-        return
     for array in _made.live_arrays():
         array.block_until_ready()
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_made))

@@ -126,6 +126,89 @@ TEST(FaultsTest, AbortFailsWhatWaitsAndWhatComesLater) {
   }
 }
 
+// A program that ends before its collective: who waits is told at once, and why it ended. What it sent before
+// counts.
+TEST(FaultsTest, WhoLeavesIsMissedAtOnce) {
+  for (WireKind wire : {WireKind::kInProcess, WireKind::kInProcessPieces, WireKind::kShm}) {
+    Job job({1, 1, 1}, wire, Timeout(absl::Seconds(60)));
+    CollectiveOp gift{CollectiveKind::kCollectivePermute};
+    gift.arrays = {{ElementType::kS32, 5}};
+    gift.pairs = {{PartitionId(1), PartitionId(0)}};
+    const CollectiveOp op = AllReduce(5, 1);
+    std::vector<Memory> memory(3, Memory(5, 1)), gifts(3, Memory(5, 9));
+    const Future given = job.Start(gift, 1, 1, gifts[1].in, &gifts[1].out);
+    ASSERT_TRUE(given.AwaitFor(absl::Seconds(10)));
+    const Future waits = job.Start(op, 2, 2, memory[2].in, &memory[2].out);
+    job.world(1).Leave("ValueError: no data", absl::ZeroDuration());
+    ASSERT_TRUE(waits.AwaitFor(absl::Seconds(5)));
+    EXPECT_THAT(
+        waits.status().ToString(),
+        testing::ContainsRegex("UNAVAILABLE: process 1 .testhost, pid .* has left the job: its program "
+                               "ended by ValueError: no data; process 2 .* was in 'all-reduce.1"));
+    const Future taken = job.Start(gift, 0, 1, gifts[0].in, &gifts[0].out);
+    ASSERT_TRUE(taken.AwaitFor(absl::Seconds(5)));
+    EXPECT_TRUE(taken.status().ok()) << taken.status();
+    EXPECT_TRUE(gifts[0].Holds(9));
+    // The others still have each other.
+    CollectiveOp pair = AllReduce(5, 2);
+    pair.groups = {{PartitionId(0), PartitionId(2)}, {PartitionId(1)}};
+    const Future a = job.Start(pair, 0, 3, memory[0].in, &memory[0].out);
+    const Future b = job.Start(pair, 2, 3, memory[2].in, &memory[2].out);
+    ASSERT_TRUE(Join({a, b}).AwaitFor(absl::Seconds(10)));
+    EXPECT_TRUE(memory[2].Holds(2)) << b.status();
+  }
+}
+
+// Programs of one thread that ask for other runs, each of which waits for ever.
+TEST(FaultsTest, OtherOrderIsNamedOnBothSides) {
+  Job job({1, 1}, WireKind::kShm, Timeout(absl::Seconds(60)));
+  const CollectiveOp first = AllReduce(5, 0, 1), second = AllReduce(7, 0, 2);
+  Memory a(5, 1), b(7, 1);
+  job.communicator(0).Expect(RunId(11));
+  job.communicator(1).Expect(RunId(22));
+  const Future here = job.Start(first, 0, 11, a.in, &a.out), there = job.Start(second, 1, 22, b.in, &b.out);
+  for (const Future& future : {here, there}) {
+    ASSERT_TRUE(future.AwaitFor(absl::Seconds(5)));
+    EXPECT_EQ(future.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(future.status().ToString(), HasSubstr("'all-reduce.0 s32[5]' of run 11"));
+    EXPECT_THAT(future.status().ToString(), HasSubstr("'all-reduce.0 s32[7]' of run 22"));
+  }
+}
+
+// The same waits, but each side has been asked for the other's run too, and is only slow to come to it.
+TEST(FaultsTest, SlowIsNotOtherOrder) {
+  Job job({1, 1}, WireKind::kShm, Timeout(absl::Seconds(60)));
+  const CollectiveOp first = AllReduce(5, 0, 1), second = AllReduce(7, 0, 2);
+  std::vector<Memory> a(2, Memory(5, 1)), b(2, Memory(7, 1));
+  for (int p : {0, 1}) {
+    job.communicator(p).Expect(RunId(11));
+    job.communicator(p).Expect(RunId(22));
+  }
+  std::vector<Future> futures = {job.Start(first, 0, 11, a[0].in, &a[0].out),
+                                 job.Start(second, 1, 22, b[1].in, &b[1].out)};
+  EXPECT_FALSE(Join(futures).AwaitFor(absl::Seconds(3)));
+  futures.push_back(job.Start(first, 1, 11, a[1].in, &a[1].out));
+  futures.push_back(job.Start(second, 0, 22, b[0].in, &b[0].out));
+  ASSERT_TRUE(Join(futures).AwaitFor(absl::Seconds(10)));
+  EXPECT_TRUE(Join(futures).status().ok()) << Join(futures).status();
+  EXPECT_TRUE(b[0].Holds(2));
+}
+
+TEST(FaultsTest, WhoIsAwaitedSaysWhatItDoes) {
+  Job job({1, 1, 1}, WireKind::kInProcess, Timeout(absl::Seconds(2)));
+  const CollectiveOp op = AllReduce(5, 0);
+  std::vector<Memory> memory(3, Memory(5, 1));
+  std::vector<Future> futures;
+  for (int p : {0, 1, 2}) futures.push_back(job.Start(op, p, 1, memory[p].in, &memory[p].out));
+  ASSERT_TRUE(Join(futures).AwaitFor(absl::Seconds(10)));
+  const Future waits = job.Start(op, 0, 2, memory[0].in, &memory[0].out);
+  ASSERT_TRUE(waits.AwaitFor(absl::Seconds(10)));
+  EXPECT_THAT(
+      waits.status().ToString(),
+      testing::ContainsRegex("process 1 .*it answered .* ago that it is in no collective; its last one was "
+                             "'all-reduce.0 s32.5.' of run 1, which ended .* ago"));
+}
+
 TEST(FaultsTest, BadCallsAreRefused) {
   Job job({2}, WireKind::kInProcess);
   CollectiveOp op = AllReduce(4, 0);

@@ -56,6 +56,28 @@ TEST(WireFormatTest, RoundTrips) {
   EXPECT_EQ(same.run, 9);
   EXPECT_EQ(same.why, notice.why);
   EXPECT_FALSE(Decode(Encode(notice), &got));
+  Question question{10, 11}, asked;
+  ASSERT_TRUE(Decode(Encode(question), &asked));
+  EXPECT_EQ(asked.communicator, 10u);
+  EXPECT_EQ(asked.run, 11);
+  EXPECT_FALSE(Decode(Encode(question), &notice));
+  for (int bit = 0; bit < 4; ++bit) {
+    const Answer answer{question, bit == 0, bit == 1, bit == 2, bit == 3, 12, -13, "is in no collective"};
+    Answer answered;
+    ASSERT_TRUE(Decode(Encode(answer), &answered));
+    EXPECT_EQ(answered.question.run, 11);
+    EXPECT_EQ(answered.expected, answer.expected);
+    EXPECT_EQ(answered.one_thread, answer.one_thread);
+    EXPECT_EQ(answered.waits, answer.waits);
+    EXPECT_EQ(answered.waits_for_you, answer.waits_for_you);
+    EXPECT_EQ(answered.waiting_communicator, 12u);
+    EXPECT_EQ(answered.waiting_run, -13);
+    EXPECT_EQ(answered.doing, answer.doing);
+  }
+  Goodbye goodbye{"ValueError: no"}, said;
+  ASSERT_TRUE(Decode(Encode(goodbye), &said));
+  EXPECT_EQ(said.why, goodbye.why);
+  EXPECT_FALSE(Decode(Encode(goodbye), &asked));
   EXPECT_FALSE(Decode(Encode(sent), &same));
 }
 

@@ -1,6 +1,8 @@
-"""Sums whose last bits depend on the order of addition, and a few steps of training; tells a digest of every device's part."""
+"""Sums whose last bits depend on the order of addition, and some steps of training (argument 1); tells a digest of every
+device's part."""
 
 import hashlib
+import sys
 
 from told import distributed, tell
 
@@ -45,7 +47,7 @@ for length in (3, 1001, 70_003):
 weights = [put(normal(65, 127) / 50, P()), put(normal(127, 3) / 50, P())]
 batch, target = put(normal(n * 6, 65), P("d")), put(normal(n * 6, 3), P("d"))
 step = jax.jit(train_step)
-for _ in range(20):
+for _ in range(int(sys.argv[1])):
     value, weights = step(weights, batch, target)
 results["loss"], results["weights 0"], results["weights 1"] = value, *weights
 tell({f"{name} {s.device.id}": hashlib.sha256(np.asarray(s.data).tobytes()).hexdigest()[:16]

@@ -230,12 +230,12 @@ TEST(TcpStoreTest, LostConnectionSetsItsKey) {
   auto dies = *store->SetWhenLost("gone/1", "died");
   auto leaves = *store->SetWhenLost("gone/2", "died");
   auto stays = *store->SetWhenLost("gone/3", "died");
-  EXPECT_TRUE(stays->List("gone/")->empty());
+  EXPECT_TRUE((*stays->List("gone/", absl::Seconds(5)))->empty());
   ASSERT_TRUE(store->Set("gone/2", "left").ok());
   leaves.reset();
   dies.reset();
   EXPECT_EQ(*store->Get("gone/1", absl::Seconds(5)), "died");
-  EXPECT_THAT(*stays->List("gone/"),
+  EXPECT_THAT(**stays->List("gone/", absl::Seconds(5)),
               testing::ElementsAre(testing::Pair("gone/1", "died"), testing::Pair("gone/2", "left")));
 }
 

@@ -40,6 +40,7 @@ class NoWorld : public CollectiveWorld {
     return absl::UnimplementedError("no communication in this test");
   }
   void ProcessFailed(ProcessId, const absl::Status&) override {}
+  bool Leave(absl::string_view, absl::Duration) override { return false; }
   absl::Status Health() const override { return absl::OkStatus(); }
 };
 

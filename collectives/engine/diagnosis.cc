@@ -1,0 +1,130 @@
+#include "collectives/engine/diagnosis.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace shoal {
+namespace {
+
+std::string Seconds(absl::Duration time) {
+  return absl::FormatDuration(absl::Floor(time, absl::Milliseconds(1)));
+}
+
+std::string NameOf(const Announcement& announcement) {
+  return absl::StrCat("'", announcement.name, "' of run ", announcement.key.run);
+}
+
+}  // namespace
+
+Diagnosis::Diagnosis(const Topology& topology)
+    : topology_(topology), recorder_(topology), inquiries_(topology.process_count()) {}
+
+std::string Diagnosis::NameOf(ProcessId process) const {
+  const ProcessInfo& info = topology_.process(process);
+  return absl::StrCat("process ", process.value(), " (", info.host_name, ", pid ", info.pid, ")");
+}
+
+// ---- questions
+
+bool Diagnosis::MayAsk(ProcessId process, absl::Time now) {
+  Inquiry& inquiry = inquiries_[process.value()];
+  if (inquiry.answered < inquiry.asked || now - inquiry.asked < kAsks) return false;
+  inquiry.asked = now;
+  return true;
+}
+
+void Diagnosis::Answered(ProcessId process, const std::string& doing, absl::Time now) {
+  Inquiry& inquiry = inquiries_[process.value()];
+  inquiry.answered = now;
+  inquiry.doing = doing;
+}
+
+std::string Diagnosis::Doing(const std::vector<std::unique_ptr<Run>>& runs, absl::Time now) const {
+  if (runs.empty()) return absl::StrCat("is in no collective; ", recorder_.LastOwn(now));
+  const Run& oldest = *runs.front();
+  bool all_announced = false;
+  const std::vector<ProcessId> awaited = oldest.Awaited(&all_announced);
+  std::string doing = absl::StrCat("is in ", ::shoal::NameOf(oldest.request().announcement), " for ",
+                                   Seconds(now - oldest.start()));
+  if (awaited.empty()) return doing;
+  return absl::StrCat(
+      doing, ", where it waits for process ",
+      absl::StrJoin(awaited, ", ", [](std::string* out, ProcessId p) { absl::StrAppend(out, p.value()); }));
+}
+
+std::string Diagnosis::LastWord(ProcessId process, absl::Time now) const {
+  const Inquiry& inquiry = inquiries_[process.value()];
+  std::string word = absl::StrCat("process ", process.value(), " ", recorder_.LastHeard(process, now));
+  if (inquiry.answered >= inquiry.asked && !inquiry.doing.empty()) {
+    absl::StrAppend(&word, "; it answered ", Seconds(now - inquiry.answered), " ago that it ", inquiry.doing);
+  } else if (inquiry.asked != absl::InfinitePast()) {
+    absl::StrAppend(&word, "; it has not answered for ", Seconds(now - inquiry.asked),
+                    ", so it is stopped (by a signal or a debugger), or its machine or link is overloaded");
+  }
+  return word;
+}
+
+// ---- messages
+
+std::string Diagnosis::Here(const Run& run, absl::Time now) const {
+  return absl::StrCat(NameOf(topology_.self), " was in ", ::shoal::NameOf(run.request().announcement),
+                      " for ", Seconds(now - run.start()));
+}
+
+absl::Status Diagnosis::Broken(const Run& run, const absl::Status& why, absl::Span<const ProcessId> gone,
+                               absl::Time now) const {
+  std::string message = absl::StrCat(why.message(), "; ", Here(run, now));
+  for (ProcessId process : gone) {
+    absl::StrAppend(&message, "; process ", process.value(), " ", recorder_.LastHeard(process, now));
+  }
+  return absl::Status(why.code(), message);
+}
+
+absl::Status Diagnosis::Missing(const Run& run, absl::Duration timeout, absl::Time now) const {
+  bool all_announced = false;
+  const std::vector<ProcessId> awaited = run.Awaited(&all_announced);
+  const std::string names =
+      absl::StrJoin(awaited, ", ", [this](std::string* out, ProcessId p) { out->append(NameOf(p)); });
+  const std::string words = absl::StrJoin(
+      awaited, "; ", [this, now](std::string* out, ProcessId p) { out->append(LastWord(p, now)); });
+  const std::string where = ::shoal::NameOf(run.request().announcement);
+  const std::string waited = absl::FormatDuration(timeout);
+  if (awaited.empty()) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("peers have not taken their data of ", where, " within ", waited));
+  }
+  if (all_announced) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(names, " came to ", where, " but has not sent its data within ", waited, "; ", words));
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat(names, " has not come to ", where, ", where ", NameOf(topology_.self), " has waited for ",
+                   waited, "; it may be busy elsewhere (SHOAL_TIMEOUT_S sets the limit); ", words));
+}
+
+absl::Status Diagnosis::Mismatch(const Announcement& ours, ProcessId from, const Announcement& theirs) const {
+  const auto describe = [](const Announcement& a) {
+    return absl::StrCat("'", a.name, "' (collective ", a.key.number, " of program ", absl::Hex(a.program),
+                        ")");
+  };
+  const bool same_program = ours.program == theirs.program;
+  return absl::FailedPreconditionError(
+      absl::StrCat("processes disagree in run ", ours.key.run, ": ", NameOf(topology_.self), " is at ",
+                   describe(ours), ", ", NameOf(from), " is at ", describe(theirs), "; ",
+                   same_program ? "the same program must do the same collectives everywhere"
+                                : "all processes must run the same program in the same order"));
+}
+
+absl::Status Diagnosis::OtherOrder(const Run& run, ProcessId from, const Answer& answer,
+                                   absl::Time now) const {
+  const Announcement& ours = run.request().announcement;
+  return absl::FailedPreconditionError(
+      absl::StrCat("processes run other programs, or the same ones in another order or with other shapes: ",
+                   NameOf(topology_.self), " is in ", ::shoal::NameOf(ours), " for ",
+                   Seconds(now - run.start()), ", where it waits for ", NameOf(from),
+                   ", which has not been asked for that run; process ", from.value(), " ", answer.doing,
+                   ", and process ", topology_.self.value(), " has not been asked for run ",
+                   answer.waiting_run, "; all processes must run the same programs in the same order"));
+}
+
+}  // namespace shoal
