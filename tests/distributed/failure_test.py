@@ -22,7 +22,7 @@ ERRORS = {
     "link": r"UNAVAILABLE: process [0-3] \(.*pid \d+.*\) (died, or its host cannot be reached|has ended, or its connection broke)",
 }
 CELLS = [("kill", "shm"), ("exception", "jax"), ("stop", "shm"), ("other order", "shm"), ("other shape", "ucx")]
-HOST_CELLS = [("exit", "hosts mpi"), ("kill", "hosts ucx"), ("link", "hosts ucx")]
+HOST_CELLS = [("exception", "hosts mpi"), ("exit", "hosts ucx"), ("link", "hosts ucx")]
 
 
 def check(fault, outcome):
