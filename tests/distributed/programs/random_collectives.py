@@ -42,7 +42,9 @@ class One:
         self.dtype = np.dtype(TYPES[random.integers(len(TYPES))])
         if self.dtype == np.bool_ and self.kind in ("sum", "scatter") or self.dtype == np.complex64 and self.kind == "max":
             self.dtype = np.dtype(np.float32)
-        part = int(random.integers(2 ** random.integers(1, 17))) if random.random() < 0.9 else 0
+        # StableHLO has no all-gather of nothing, nor the like.
+        least = 0 if self.kind in ("sum", "max", "permute") else 1
+        part = int(random.integers(least, 2 ** random.integers(1, 17))) if random.random() < 0.9 else least
         self.length = part * self.n if self.kind in ("scatter", "exchange") else part
         ranks = random.permutation(self.n)
         self.pairs = [(int(s), int(t)) for s, t in zip(ranks, random.permutation(ranks)) if random.random() < 0.8]
