@@ -23,6 +23,12 @@ std::string OriginText(const Origin& origin) {
   return absl::StrCat(origin.name, kAt, origin.file, ":", origin.line);
 }
 
+std::string ShortOrigin(absl::string_view text) {
+  Origin origin = ParseOrigin(text);
+  for (absl::string_view* path : {&origin.name, &origin.file}) path->remove_prefix(path->rfind('/') + 1);
+  return OriginText(origin);
+}
+
 std::string WithNamePart(absl::string_view text, absl::string_view part) {
   Origin origin = ParseOrigin(text);
   const std::string name = absl::StrCat(origin.name, "/", part);

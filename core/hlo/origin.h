@@ -23,6 +23,9 @@ struct Origin {
 // Views into `text`.
 Origin ParseOrigin(absl::string_view text);
 std::string OriginText(const Origin& origin);
+// The operation and the file, without what is around them: "dot_general at train.py:41". Empty for an empty
+// text.
+std::string ShortOrigin(absl::string_view text);
 // `text` with "/part" after its name.
 std::string WithNamePart(absl::string_view text, absl::string_view part);
 

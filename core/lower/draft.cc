@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/origin.h"
 #include "core/lower/collective.h"
 #include "core/runtime/collective_step.h"
 #include "core/runtime/control_step.h"
@@ -19,6 +20,15 @@ constexpr double kGuessedTrips = 1000;
 constexpr double kCopyNsPerByte = 0.1;
 
 BufferRef RefOf(const Slice& slice) { return {slice.base, slice.offset}; }
+
+// "dot_general at train.py:41 and 3 more".
+std::string NameOf(const NativeBlock& block) {
+  if (block.dearest == nullptr) return "copies";
+  std::string name = ShortOrigin(block.dearest->op_name());
+  if (name.empty()) name = std::string(block.dearest->name());
+  if (block.kernels > 1) absl::StrAppend(&name, " and ", block.kernels - 1, " more");
+  return name;
+}
 
 // The list of a native step, its control functions still numbers.
 struct CallList {
@@ -201,7 +211,7 @@ void Drafter::Flush(Open& open) {
     }
   }
   open.draft.push_back(
-      [name = absl::StrCat("native_", native_count_++), uses = std::move(block.uses), cost = block.cost_ns,
+      [name = NameOf(block), uses = std::move(block.uses), cost = block.cost_ns,
        list = std::move(list)](ControlList controls) -> absl::StatusOr<std::unique_ptr<Step>> {
         return std::make_unique<NativeStep>(name, uses, list.table, list.Calls(controls), cost);
       });
@@ -214,9 +224,10 @@ absl::Status Drafter::AddCollective(const Instruction* instruction, Open& open) 
   op.program_fingerprint = fingerprint_;
   SetLevel(instruction, ++open.level, open);
   open.draft.push_back(
-      [op = std::move(op), inputs = buffers_.OperandSlices(instruction),
+      [op = std::move(op), origin = ShortOrigin(instruction->op_name()),
+       inputs = buffers_.OperandSlices(instruction),
        outputs = buffers_.ResultSlices(instruction)](ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
-        return std::make_unique<CollectiveStep>(op, inputs, outputs);
+        return std::make_unique<CollectiveStep>(op, inputs, outputs, origin);
       });
   return absl::OkStatus();
 }
@@ -331,6 +342,11 @@ void Drafter::AppendKernel(const Instruction* instruction, NativeBlock& block) c
     block.uses.push_back({scratch, true});
   }
   block.cost_ns += kernel->cost_ns();
+  ++block.kernels;
+  if (kernel->cost_ns() > block.dearest_ns) {
+    block.dearest = instruction;
+    block.dearest_ns = kernel->cost_ns();
+  }
   block.steps.push_back({std::move(call)});
 }
 
@@ -346,6 +362,11 @@ void Drafter::AppendCopies(const std::vector<SliceCopy>& copies, NativeBlock& bl
 SequenceBlock Drafter::Nest(NativeBlock inner, double times, NativeBlock& outer) {
   outer.uses.insert(outer.uses.end(), inner.uses.begin(), inner.uses.end());
   outer.cost_ns += times * inner.cost_ns;
+  outer.kernels += inner.kernels;
+  if (times * inner.dearest_ns > outer.dearest_ns) {
+    outer.dearest = inner.dearest;
+    outer.dearest_ns = times * inner.dearest_ns;
+  }
   return std::move(inner.steps);
 }
 

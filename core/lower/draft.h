@@ -28,6 +28,10 @@ struct NativeBlock {
   SequenceBlock steps;
   std::vector<SliceUse> uses;
   double cost_ns = 0;
+  // The kernel that costs most, and how many there are: what the block is called in the timeline.
+  const Instruction* dearest = nullptr;
+  double dearest_ns = -1;
+  int kernels = 0;
 };
 
 // Drafts the plans of a module's computations.
@@ -72,7 +76,6 @@ class Drafter {
   std::vector<ControlRequest> controls_;
   absl::flat_hash_map<std::string, size_t> control_by_key_;
   int64_t collective_count_ = 0;
-  int64_t native_count_ = 0;
 };
 
 }  // namespace shoal

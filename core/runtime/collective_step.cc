@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/timeline.h"
 
 namespace shoal {
@@ -24,8 +25,9 @@ std::vector<SliceUse> UsesOf(const std::vector<Slice>& inputs, const std::vector
 
 }  // namespace
 
-CollectiveStep::CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::vector<Slice> outputs)
-    : Step(op.name, UsesOf(inputs, outputs)),
+CollectiveStep::CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::vector<Slice> outputs,
+                               absl::string_view origin)
+    : Step(origin.empty() ? op.name : absl::StrCat(op.name, ", ", origin), UsesOf(inputs, outputs)),
       op_(std::move(op)),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)) {}

@@ -11,8 +11,9 @@ namespace shoal {
 
 class CollectiveStep : public Step {
  public:
-  // One slice an array of `op`.
-  CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::vector<Slice> outputs);
+  // One slice an array of `op`; `origin` is where the user wrote it, for the timeline.
+  CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::vector<Slice> outputs,
+                 absl::string_view origin);
 
   Future Start(RunState& run) const override { return Start(run, /*idle=*/false); }
   Future StartIdle(RunState& run) const override { return Start(run, /*idle=*/true); }

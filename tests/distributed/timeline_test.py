@@ -44,6 +44,7 @@ def check_inside(spans, steps):
                and e["tid"] // 1000 == step["tid"] // 1000 and e["args"].get("run") == step["args"]["run"]
                and step["ts"] <= e["ts"] <= step["ts"] + step["dur"]]
         assert {e["cat"] for e in own} == {"computation", "collectives"}
+        assert all("timed.py:" in e["name"] for e in own), own
         assert all(e["ts"] + e["dur"] <= step["ts"] + step["dur"] + 1 for e in own)
 
 
