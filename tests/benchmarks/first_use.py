@@ -3,7 +3,7 @@
     python tests/benchmarks/first_use.py [--processes 4] [--devices 2] [--groups 40]
 
 Each group is a mesh of some of the devices, in an order of its own, whose owners sum over it; the programs are compiled
-before. Prints the median and the longest of the first sums and of the second ones, of the slowest process. What is
+and all processes have met before. Prints the median and the longest of the first sums and of the second ones, of the slowest process. What is
 installed is measured: scripts/quickstart.sh.
 """
 
@@ -18,17 +18,26 @@ import time
 import numpy as np
 random = np.random.default_rng(5)
 first, second = [], []
+
+
+def sum_over(devices):
+    size = len(devices)
+    mesh = jax.sharding.Mesh(np.array(devices), ("x",))
+    x = jax.make_array_from_callback((size, 3), jax.NamedSharding(mesh, jax.P("x")), lambda i: np.ones((1, 3), np.float32))
+    total = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P()))
+    return total.lower(x).compile(), x
+
+
+everyone, ones = sum_over(jax.devices())
 for group in range(int(os.environ["GROUPS_WANTED"])):
     size = int(random.integers(2, jax.device_count() + 1))
     devices = random.permutation(np.array(jax.devices()))[:size]
-    mine = sum(d.process_index == jax.process_index() for d in devices)
-    if mine == 0:
-        continue
-    mesh = jax.sharding.Mesh(devices, ("x",))
-    x = jax.make_array_from_callback((size, 3), jax.NamedSharding(mesh, jax.P("x")), lambda i: np.ones((1, 3), np.float32))
-    total = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P()))
-    compiled = total.lower(x).compile()
+    mine = any(d.process_index == jax.process_index() for d in devices)
+    compiled, x = sum_over(devices) if mine else (None, None)
     for times in (first, second):
+        jax.block_until_ready(everyone(ones))
+        if not mine:
+            continue
         start = time.perf_counter()
         out = jax.block_until_ready(compiled(x))
         times.append(time.perf_counter() - start)
