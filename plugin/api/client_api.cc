@@ -7,6 +7,7 @@
 #include "plugin/api/create_options.h"
 #include "plugin/api/handles.h"
 #include "plugin/api/shapes.h"
+#include "plugin/api/xla_dump.h"
 
 namespace shoal {
 namespace {
@@ -90,6 +91,7 @@ absl::Status CompileProgram(PJRT_Client_Compile_Args& args) {
                          client.Compile(View(args.program->code, args.program->code_size),
                                         View(args.program->format, args.program->format_size),
                                         std::move(options), std::string(serialized)));
+  DumpForXlaOptions(*executable);
   SHOAL_ASSIGN_OR_RETURN(auto loaded, client.Load(std::move(executable)));
   args.executable = new PJRT_LoadedExecutable(std::move(loaded), args.client);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "plugin/api/compile_options.h"
 #include "plugin/api/handles.h"
 #include "plugin/api/optimized_program.h"
+#include "plugin/api/xla_dump.h"
 
 namespace shoal {
 namespace {
@@ -161,6 +162,7 @@ absl::Status DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args& args) {
   SHOAL_ASSIGN_OR_RETURN(auto executable, DeserializeExecutable(View(args.serialized_executable,
                                                                      args.serialized_executable_size),
                                                                 override_options, client));
+  DumpForXlaOptions(*executable);
   SHOAL_ASSIGN_OR_RETURN(auto loaded, client.Load(std::move(executable)));
   args.loaded_executable = new PJRT_LoadedExecutable(std::move(loaded), args.client);
   return absl::OkStatus();

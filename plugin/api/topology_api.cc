@@ -7,6 +7,7 @@
 #include "plugin/api/compile_options.h"
 #include "plugin/api/handles.h"
 #include "plugin/api/shapes.h"
+#include "plugin/api/xla_dump.h"
 
 namespace shoal {
 namespace {
@@ -106,6 +107,7 @@ absl::Status CompileForTopology(PJRT_Compile_Args& args) {
       executable->compiled,
       Compile({.program = executable->source, .format = executable->source_format, .options = options}));
   executable->options = std::move(options);
+  DumpForXlaOptions(*executable);
   args.executable = new PJRT_Executable(std::move(executable));
   return absl::OkStatus();
 }

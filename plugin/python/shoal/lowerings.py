@@ -86,18 +86,24 @@ def _then(function):
 
 
 def _replace(primitive, dtypes, rule) -> None:
-    """From now on rule(default, context, *operands, **params) lowers what has a result of one of `dtypes`."""
+    """From now on rule(default, context, *operands, **params) lowers what has a result of one of `dtypes`.
+
+    Where JAX has one rule for all platforms it stays one: exported for several of them, a program would else compute
+    every such operation once a platform, in a conditional. There it is JAX's own.
+    """
     from jax._src.interpreters import mlir
 
-    now = mlir._platform_specific_lowerings["cpu"].get(primitive, mlir._lowerings.get(primitive)).rule
+    of_cpu = mlir._platform_specific_lowerings["cpu"].get(primitive)
+    entry = of_cpu or mlir._lowerings[primitive]
     dtypes = [np.dtype(dtype) for dtype in dtypes]
 
     def lower(ctx, *operands, **params):
-        if ctx.avals_out[0].dtype not in dtypes:
-            return now(ctx, *operands, **params)
-        return rule(now, ctx, *operands, **params)
+        platforms = tuple(ctx.platforms or ctx.module_context.platforms)
+        if platforms != ("cpu",) or ctx.avals_out[0].dtype not in dtypes:
+            return entry.rule(ctx, *operands, **params)
+        return rule(entry.rule, ctx, *operands, **params)
 
-    mlir.register_lowering(primitive, lower, platform="cpu")
+    mlir.register_lowering(primitive, lower, platform="cpu" if of_cpu else None, inline=entry.inline)
 
 
 def _in_wider(function, dtype):
