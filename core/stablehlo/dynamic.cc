@@ -1,9 +1,11 @@
 // The dynamic operations, once their sizes are known: shapes stand in the types, and the operands that say
 // sizes, starts or padding are constants.
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 
@@ -41,6 +43,24 @@ absl::StatusOr<IntVector> ConstantOperand(const OpImporter& c, size_t i) {
   return numbers;
 }
 
+// The window of operand 0 that begins at operand 1.
+absl::Status EmitWindow(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(1));
+  SHOAL_ASSIGN_OR_RETURN(Shape window, c.ResultShape());
+  const Shape& starts = c.operand_shape(1);
+  const int64_t rank = c.operand_shape(0).rank();
+  if (starts.rank() != 1 || starts.dim(0) != rank || !window.IsArray() || window.rank() != rank)
+    return c.Error("C2", absl::StrCat("starts ", starts.ToString(), " for ", c.operand_shape(0).ToString()));
+  HloBuilder b(&c.computation());
+  std::vector<Instruction*> scalars;
+  for (int64_t d = 0; d < rank; ++d)
+    scalars.push_back(b.Reshape(b.SliceInDim(c.operand(1), 0, d, d + 1), {}));
+  Instruction* slice =
+      b.DynamicSlice(c.operand(0), scalars, IntVector(window.dims().begin(), window.dims().end()));
+  SHOAL_RETURN_IF_ERROR(b.status());
+  return c.Alias(slice);
+}
+
 }  // namespace
 
 absl::Status CheckSizesOperand(const OpImporter& c, size_t i, absl::string_view label) {
@@ -62,13 +82,22 @@ absl::Status ImportDynamicPad(OpImporter& c) {
   return c.Emit(Opcode::kPad, c.operands().subspan(0, 2), std::move(attributes));
 }
 
-// operand, starts, limits, strides
+// operand, starts, limits, strides. Computed starts and limits are those of a window whose size the result
+// has.
 absl::Status ImportRealDynamicSlice(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(4));
+  SHOAL_RETURN_IF_ERROR(c.ExpectArray(0));
   SliceAttributes attributes;
-  SHOAL_ASSIGN_OR_RETURN(attributes.starts, ConstantOperand(c, 1));
-  SHOAL_ASSIGN_OR_RETURN(attributes.limits, ConstantOperand(c, 2));
   SHOAL_ASSIGN_OR_RETURN(attributes.strides, ConstantOperand(c, 3));
+  const absl::StatusOr<IntVector> starts = ConstantOperand(c, 1), limits = ConstantOperand(c, 2);
+  const bool steps =
+      std::any_of(attributes.strides.begin(), attributes.strides.end(), [](int64_t s) { return s != 1; });
+  const bool computed = absl::IsUnimplemented(starts.status()) || absl::IsUnimplemented(limits.status());
+  if (computed && !steps) return EmitWindow(c);
+  SHOAL_RETURN_IF_ERROR(starts.status());
+  SHOAL_RETURN_IF_ERROR(limits.status());
+  attributes.starts = *starts;
+  attributes.limits = *limits;
   return c.Emit(Opcode::kSlice, {c.operand(0)}, std::move(attributes));
 }
 

@@ -129,6 +129,30 @@ const MlirType* Expressed(const MlirType* type, MlirModule& scratch) {
   return wide;
 }
 
+// What the specification asks of a sum of quantised numbers.
+absl::Status CheckAdd(const MlirOperation& op) {
+  if (op.operands.size() != 2 || op.results.size() != 1) return absl::OkStatus();  // as any other sum
+  const MlirQuantization *lhs = QuantizationOf(*op.operands[0]->type),
+                         *rhs = QuantizationOf(*op.operands[1]->type),
+                         *sum = QuantizationOf(*op.results[0]->type);
+  const auto error = [&](absl::string_view label, absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        op.name, " at byte ", op.offset, ": ", label, ": ", what, ", in ", ToString(*op.operands[0]->type),
+        " + ", ToString(*op.operands[1]->type), " -> ", ToString(*op.results[0]->type)));
+  };
+  if (lhs == nullptr || rhs == nullptr || sum == nullptr)
+    return error("C2", "some are quantised and some are not");
+  if (lhs->storage != rhs->storage || lhs->storage != sum->storage)
+    return error("C3", "storage types differ");
+  if (lhs->expressed != rhs->expressed || lhs->expressed != sum->expressed)
+    return error("C4", "expressed types differ");
+  if ((lhs->axis >= 0 || rhs->axis >= 0) != (sum->axis >= 0))
+    return error("C5", "the result is quantised along an axis, and no operand, or the other way");
+  if (lhs->axis >= 0 && lhs->axis != sum->axis) return error("C6", "axes differ");
+  if (rhs->axis >= 0 && rhs->axis != sum->axis) return error("C7", "axes differ");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool ComputesQuantized(const MlirOperation& op) {
@@ -140,6 +164,7 @@ bool ComputesQuantized(const MlirOperation& op) {
 
 absl::Status ImportDequantized(const MlirOperation& op, RegionImporter& region,
                                std::vector<Instruction*> operands, ImportFn import) {
+  if (op.name == "stablehlo.add") SHOAL_RETURN_IF_ERROR(CheckAdd(op));
   HloBuilder b(&region.computation());
   MlirModule& scratch = region.importer().scratch();
   MlirOperation* wide = scratch.NewOperation();

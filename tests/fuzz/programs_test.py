@@ -3,10 +3,10 @@
 import against_jaxlib
 import pytest
 
-EACH = 20  # programs of one worker process
+EACH = 50  # programs of one worker process
 
 
-@pytest.mark.parametrize("first", range(0, 40, EACH))
+@pytest.mark.parametrize("first", range(0, 500, EACH))
 def test_programs(first):
     bad = []
     for told in against_jaxlib.run(first, EACH):

@@ -251,6 +251,8 @@ def reduce_window(draft):
     f = s.choice([lax.add, lax.max, lax.min, lax.mul])
     init = draft.like(x, shape=()) if s.chance(0.3) else None
     at = window(draft, draft.avals[x].shape)
+    if init is not None and not draft.avals[x].shape:  # jaxlib forgets the initial value
+        return None
     if init is not None:
         return (x, init), lambda x, init: lax.reduce_window(x, init, f, *at)
     zero = {lax.add: 0, lax.mul: 1}.get(f)

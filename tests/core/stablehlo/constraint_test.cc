@@ -120,6 +120,8 @@ constexpr Case kCases[] = {
      "stablehlo.uniform_quantize %v : (tensor<8xf32>) -> tensor<8x!quant.uniform<i8:f32:0, {0.5,0.25:1}>>"},
     {"uniform_quantize.*C2:", "",
      "stablehlo.uniform_quantize %y : (tensor<4x8xf64>) -> tensor<4x8x!quant.uniform<i8:f32, 0.5>>"},
+    {"add.*C2:", "",
+     R"("stablehlo.add"(%v, %v) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8x!quant.uniform<i8:f32, 0.5>>)"},
     {"collective_broadcast.*C4:", "",
      R"("stablehlo.collective_broadcast"(%v, %i) {has_dynamic_root = true, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<8xf32>, tensor<i32>) -> tensor<8xf32>)"},
     {"select_and_scatter.*C4:", "",
