@@ -137,7 +137,10 @@ class Draft:
             aval = jax.eval_shape(function, *(self.avals[o] for o in operands))
         except REFUSALS:
             return None
-        if not hasattr(aval, "shape") or aval.size > 4 * self.source.most or not jnp.issubdtype(aval.dtype, jnp.generic):
+        # float0, which derivatives of integers have, is a structure.
+        if not hasattr(aval, "shape") or not jnp.issubdtype(aval.dtype, jnp.generic) or aval.dtype.kind == "V":
+            return None
+        if aval.size > 4 * self.source.most:
             return None
         self.nodes.append(Node(name, tuple(operands), function))
         self.avals.append(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
