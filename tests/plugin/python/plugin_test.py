@@ -345,7 +345,7 @@ def test_xlas_dump_of_the_optimised_program(tmp_path):
     run(
         f"""
         import glob
-        from jax._src.lib import xla_client
+        from jaxlib import xla_client
         both = {{"xla_dump_to": "{tmp_path}/b", "xla_dump_hlo_as_proto": True, "xla_dump_hlo_as_text": True}}
         for options in ({{"xla_dump_to": "{tmp_path}/a"}}, both):
             jax.jit(lambda x: jnp.sin(x) + 1).lower(1.0).compile(compiler_options=options)
@@ -355,7 +355,7 @@ def test_xlas_dump_of_the_optimised_program(tmp_path):
         assert a.endswith(".txt") and open(a).read() == open(b).read() and "sine(" in open(a).read()
         module = open(proto, "rb").read()
         start = 1 + next(i for i in range(1, 10) if module[i] < 128)
-        assert "sine(" in xla_client._xla.HloModule.from_serialized_hlo_module_proto(module[start:]).to_string()
+        assert "sine(" in xla_client.hlo.HloModule.from_serialized_hlo_module_proto(module[start:]).to_string()
         """
     )
 
