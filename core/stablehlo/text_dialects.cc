@@ -88,6 +88,8 @@ MlirAttribute* TextParser::DialectBody(absl::string_view name, bool bracketed) {
     attribute = ShardingList();
   } else if (name == "sdy.manual_axes") {
     attribute = ManualAxesBody();
+  } else if (name == "sdy.op_sharding_rule") {
+    attribute = ShardingRuleBody();
   } else if (name == "stablehlo.conv" && scan_.TakeWord("raw")) {
     attribute = Struct(name);
   } else if (name == "stablehlo.conv") {

@@ -82,6 +82,9 @@ class TextParser {
   MlirAttribute* AliasedAttribute(absl::string_view name);
   MlirAttribute* AxisRef();
   MlirAttribute* AxisList();
+  int64_t Factor();  // text_sharding_rule.cc
+  MlirAttribute* FactorMappings();
+  MlirAttribute* ShardingRuleBody();
   MlirAttribute* DimensionSharding();
   absl::string_view ResourceBytes(absl::string_view key);
 

@@ -38,7 +38,7 @@ bool SplitsWell(int64_t size, int64_t parts) { return size % parts == 0 || size 
 class Step {
  public:
   Step(const FactorPropagation& op, const std::function<Direction(int)>& direction, bool aggressive)
-      : rule_(*op.rule), direction_(direction), aggressive_(aggressive) {
+      : rule_(*op.rule), direction_(direction), aggressive_(aggressive), is_elementwise_(op.is_elementwise) {
     for (size_t i = 0; i < op.operands.size(); ++i) Add(op.operands[i], rule_.operands[i], true);
     for (size_t i = 0; i < op.results.size(); ++i) Add(op.results[i], rule_.results[i], false);
   }
@@ -47,9 +47,11 @@ class Step {
     changed.assign(tensors_.size(), false);
     bool any = false;
     for (int factor : FactorOrder()) {
-      for (size_t t = 0; t < tensors_.size(); ++t) {
-        if (!Extend(tensors_[t], factor)) continue;
-        changed[t] = any = true;
+      for (bool operands : {false, true}) {  // what operands take depends on what results have
+        for (size_t t = 0; t < tensors_.size(); ++t) {
+          if (tensors_[t].is_operand != operands || !Extend(tensors_[t], factor)) continue;
+          changed[t] = any = true;
+        }
       }
     }
     return any;
@@ -159,10 +161,20 @@ class Step {
     return offered;
   }
 
+  // `offered`, or a result's part of it.
+  AxisList ThatResultsHave(AxisList offered, int factor) const {
+    for (const Tensor& tensor : tensors_) {
+      const FactorAxes& own = tensor.projection[factor];
+      if (!tensor.is_operand && own.present && StartsWith(offered, own.axes)) offered = own.axes;
+    }
+    return offered;
+  }
+
   bool Extend(Tensor& tensor, int factor) {
     FactorAxes& own = tensor.projection[factor];
     if (!own.present || !own.open || !IsTarget(tensor, direction_(factor))) return false;
-    const AxisList offered = Offered(factor);
+    AxisList offered = Offered(factor);
+    if (is_elementwise_ && tensor.is_operand) offered = ThatResultsHave(offered, factor);
     if (offered.size() <= own.axes.size() || !StartsWith(offered, own.axes)) return false;
     const AxisList more = PrefixClearOf(Suffix(offered, own.axes.size()), tensor.state->Taken());
     bool any = false;
@@ -202,7 +214,7 @@ class Step {
 
   const FactorRule& rule_;
   const std::function<Direction(int)>& direction_;
-  const bool aggressive_;
+  const bool aggressive_, is_elementwise_;
   std::vector<Tensor> tensors_;
 };
 

@@ -19,6 +19,8 @@ enum class Direction : uint8_t { kNone = 0, kForward = 1, kBackward = 2, kBoth =
 
 struct FactorPropagation {
   const FactorRule* rule = nullptr;
+  // Where a result cannot take an axis, an operand does not take it from another operand either.
+  bool is_elementwise = false;
   std::vector<TensorState*> operands, results;  // one a leaf, as in the rule
 };
 

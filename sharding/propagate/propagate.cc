@@ -415,7 +415,9 @@ class Propagation {
       return {link.operands[0], link.results[0]};
     }
     bool shared = false;
-    FactorPropagation op{&link.rule, {}, {}};
+    FactorPropagation op{&link.rule, false, {}, {}};
+    op.is_elementwise =
+        link.instruction != nullptr && FamilyOf(link.instruction->opcode()) == OpFamily::kElementwise;
     for (int v : link.operands) {
       op.operands.push_back(&states_[v]);
       shared |= uses_[v] > 1 && states_[v].shape.rank() > 0;

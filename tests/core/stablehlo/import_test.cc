@@ -2,10 +2,12 @@
 // stablehlo_test.py.
 #include "core/stablehlo/import.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/hlo/printer.h"
+#include "core/hlo/user_sharding_rule.h"
 #include "core/ops/verify.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -149,6 +151,26 @@ TEST(ImportTest, AnAliasNeedsItsResult) {
       "tensor<f32>\n}");
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("argument 0 of @main: it shares memory with result 1 of 1"));
+}
+
+TEST(ImportTest, ShardingRulesInText) {
+  auto module = Import(R"(
+    module attributes {mhlo.num_partitions = 4 : i32} {
+      func.func @main(%a: tensor<8x6xf32>, %b: tensor<6xf32>) -> tensor<48xf32> {
+        %0 = stablehlo.custom_call @f(%a, %b) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [k])->([ij]) {i=8, j=6, k=6} need_replication={j, k}, custom>}
+             : (tensor<8x6xf32>, tensor<6xf32>) -> tensor<48xf32>
+        return %0 : tensor<48xf32>
+      }
+    })");
+  ASSERT_NE(module, nullptr);
+  const Instruction* call = Find(*module, Opcode::kCustomCall);
+  ASSERT_NE(call, nullptr);
+  const std::optional<UserShardingRule> rule = RuleOf(call->attributes<CustomCallAttributes>());
+  ASSERT_TRUE(rule.has_value());
+  EXPECT_THAT(rule->factor_sizes, ElementsAre(8, 6, 6));
+  EXPECT_THAT(rule->operands, ElementsAre(Groups{{0}, {1}}, Groups{{2}}));
+  EXPECT_THAT(rule->results, ElementsAre(Groups{{0, 1}}));
+  EXPECT_THAT(rule->need_replication, ElementsAre(1, 2));
 }
 
 // What an inliner leaves of GSPMD's manual regions.

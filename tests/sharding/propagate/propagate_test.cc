@@ -153,6 +153,17 @@ TEST_F(Propagate, ChosenResultsKeepTheirAxesOnDimensionsThatDivide) {
   EXPECT_EQ(Dims(module_->config().result_shardings[0]), "[{}, {x}]");
 }
 
+// What the sum cannot be split over, the other operand is not either.
+TEST_F(Propagate, OperandsTakeFromEachOtherOnlyWhatResultsHave) {
+  Run(R"(ENTRY main {
+    a = f32[8] parameter(0), sharding={mesh<[x=4,y=2]>, [{x,y}]}
+    b = f32[8] parameter(1)
+    ROOT r = f32[8] add(a, b), sharding={mesh<[x=4,y=2]>, [{x}]}
+  })",
+      {{false, true}, {true}});
+  EXPECT_EQ(Of("b"), "[{x}]");
+}
+
 TEST_F(Propagate, BarriersLetOneDirectionThrough) {
   const auto results = [&](absl::string_view direction) {
     Run(absl::StrCat(R"(ENTRY main {

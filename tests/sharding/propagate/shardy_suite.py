@@ -5,7 +5,16 @@
 SHARDY is a checkout of openxla/shardy. Each function of its propagation tests is propagated by partition_tool, with every
 operation's line as its name, and the shardings found are compared with those that the CHECK lines of FileCheck ask for:
 which axes each dimension of each result and argument has. Open, closed and replicated are not compared, for ours says
-only what is. Prints a table of counts, and each disagreement.
+only what is. Prints a table of counts, and each disagreement. Those that are left are decisions:
+
+- A dimension is not split into more parts than it has elements, and unevenly only if it is four times as long as the
+  parts: nearly empty parts cost more than they save (..._non_divisible, ..._overflows, prefer_most_sharded_factor_*,
+  partial_conflict_across_factors, slice_then_concat, size_zero_*).
+- What is chosen for arguments and results of the program are whole axes that divide it, for JAX knows no others
+  (..._sub_axis, multi_axes_compatible_prefix). Axes of size 1 are none (..._size_one_axes).
+- All strategies always run, where the tests of the basic one run that alone (basic_propagation).
+- Tokens have no sharding, dynamic shapes are refused, calls to move an array to the host are the array
+  (token_func_output_skipped, dynamic_shaped_*, element_wise_host_offload_first).
 """
 
 import argparse
