@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/flags.h"
 #include "core/base/log.h"
+#include "core/base/timeline.h"
 
 namespace shoal {
 namespace {
@@ -36,6 +37,12 @@ void FlightRecorder::Ended(const CollectiveKey& key, const absl::Status& status,
     if (!(entry.key == key)) continue;
     entry.end = now;
     entry.status = status;
+    if (Timeline* const timeline = Timeline::Get()) {
+      const int device = topology_.process(topology_.self).first_device.value();
+      timeline->Add(
+          {TimelineRow::kExchanges, device, absl::ToUnixNanos(entry.start), absl::ToUnixNanos(now), key.run},
+          entry.name);
+    }
     return;
   }
 }

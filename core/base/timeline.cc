@@ -37,14 +37,11 @@ constexpr size_t kLongestHead = 4096;
 // Times may not be below the origin, and who writes first need not have begun first.
 constexpr int64_t kEarlier = 3600 * int64_t{1'000'000'000};
 
-struct RowName {
-  TimelineRow row;
-  absl::string_view name;
-};
-constexpr RowName kRows[] = {
-    {TimelineRow::kPrograms, "programs"},       {TimelineRow::kComputation, "computation"},
-    {TimelineRow::kCollectives, "collectives"}, {TimelineRow::kCalls, "callbacks and custom calls"},
-    {TimelineRow::kCompilation, "compilation"},
+// By TimelineRow.
+constexpr absl::string_view kRows[] = {
+#define SHOAL_TIMELINE_NAME(row, name) name,
+    SHOAL_TIMELINE_ROWS(SHOAL_TIMELINE_NAME)
+#undef SHOAL_TIMELINE_NAME
 };
 
 std::string Quoted(absl::string_view text) {
@@ -198,13 +195,13 @@ std::string Timeline::Events(int64_t origin_ns) const {
     const int tid = ThreadId(entry, lanes[i]);
     std::string& thread = threads[tid];
     if (thread.empty()) {
-      thread = absl::StrCat("device ", entry.device, ": ", kRows[static_cast<int>(entry.row)].name);
+      thread = absl::StrCat("device ", entry.device, ": ", kRows[static_cast<int>(entry.row)]);
       if (lanes[i] > 0) absl::StrAppend(&thread, " (", lanes[i] + 1, ")");
     }
     absl::StrAppend(&events, kBetween, "{\"ph\":\"X\",\"pid\":", pid, ",\"tid\":", tid,
                     ",\"ts\":", Microseconds(entry.start_ns + ahead_ns_ - origin_ns),
                     ",\"dur\":", Microseconds(std::max<int64_t>(entry.end_ns - entry.start_ns, 1)),
-                    ",\"name\":", Quoted(*entry.name), ",\"cat\":\"", kRows[static_cast<int>(entry.row)].name,
+                    ",\"name\":", Quoted(*entry.name), ",\"cat\":\"", kRows[static_cast<int>(entry.row)],
                     "\",\"args\":{");
     if (entry.run >= 0) absl::StrAppend(&events, "\"run\":", entry.run, entry.bytes >= 0 ? "," : "");
     if (entry.bytes >= 0) absl::StrAppend(&events, "\"bytes\":", entry.bytes);

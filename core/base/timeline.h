@@ -21,8 +21,21 @@
 
 namespace shoal {
 
-// What a device does at one time is in one row, each kind in one of its own.
-enum class TimelineRow : uint8_t { kPrograms, kComputation, kCollectives, kCalls, kCompilation };
+// What a device does at one time is in one row, each kind in one of its own: F(row, its name), in the order
+// in which they are shown.
+#define SHOAL_TIMELINE_ROWS(F)                   \
+  F(kPrograms, "programs")                       \
+  F(kComputation, "computation")                 \
+  F(kCollectives, "collectives")                 \
+  F(kExchanges, "collectives between processes") \
+  F(kCalls, "callbacks and custom calls")        \
+  F(kCompilation, "compilation")
+
+enum class TimelineRow : uint8_t {
+#define SHOAL_TIMELINE_ROW(row, name) row,
+  SHOAL_TIMELINE_ROWS(SHOAL_TIMELINE_ROW)
+#undef SHOAL_TIMELINE_ROW
+};
 
 struct TimelineEntry {
   TimelineRow row;

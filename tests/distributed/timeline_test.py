@@ -24,6 +24,8 @@ def check(path, outcome, processes, devices):
     spans = [e for e in events if e["ph"] == "X"]
     assert all(e["ts"] >= 0 and e["dur"] > 0 for e in spans)
     check_rows(spans)
+    if processes > 1:
+        assert {e["pid"] for e in spans if e["cat"] == "collectives between processes"} == set(range(processes))
     steps = [e for e in spans if e["cat"] == "programs" and e["name"] == "jit_timed_step"]
     assert len(steps) == 4 * processes * devices
     check_inside(spans, steps)
