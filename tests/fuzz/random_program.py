@@ -137,8 +137,9 @@ class Draft:
             aval = jax.eval_shape(function, *(self.avals[o] for o in operands))
         except REFUSALS:
             return None
-        # float0, which derivatives of integers have, is a structure.
-        if not hasattr(aval, "shape") or not jnp.issubdtype(aval.dtype, jnp.generic) or aval.dtype.kind == "V":
+        if not hasattr(aval, "shape") or not jnp.issubdtype(aval.dtype, jnp.generic):
+            return None
+        if aval.dtype == jax.dtypes.float0:  # which derivatives of integers have
             return None
         if aval.size > 4 * self.source.most:
             return None
