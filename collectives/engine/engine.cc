@@ -445,14 +445,17 @@ void Engine::OnAnswer(ProcessId from, const Answer& answer) {
 
 void Engine::OnGoodbye(ProcessId from, const Goodbye& goodbye) {
   ++gone_;
-  transport_.PeerLeft(from, absl::UnavailableError(
-                                absl::StrCat(diagnosis_.NameOf(from), " has left the job: its program ended",
-                                             goodbye.why.empty() ? "" : " by ", goodbye.why)));
+  transport_.PeerLeft(
+      from, absl::UnavailableError(absl::StrCat(
+                diagnosis_.NameOf(from), " has left the job: its program ended",
+                goodbye.why.empty() ? "" : absl::StrCat(" by ", goodbye.why),
+                goodbye.missed.empty() ? "" : absl::StrCat(" after it was told: ", goodbye.missed))));
 }
 
+// Whoever learns only that this process has gone shall learn why it went.
 void Engine::SayGoodbye(absl::string_view why) {
   if (std::exchange(left_, true)) return;
-  TellAll(Encode(Goodbye{std::string(why)}));
+  TellAll(Encode(Goodbye{std::string(why), why.empty() ? std::string(first_miss_.message()) : ""}));
 }
 
 void Engine::TellAll(const std::vector<char>& bytes) {
@@ -487,7 +490,7 @@ void Engine::FailRun(uint64_t communicator, int64_t run, const absl::Status& why
   });
   if (absl::IsDeadlineExceeded(why)) broken_ = true;
   if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) {
-    missed_ = true;
+    if (!missed_.exchange(true)) first_miss_ = why;
     Mpi::DoNotFinalize();  // it would wait for the one that is gone
   }
   if (tell_others) TellAll(Encode(AbortNotice{communicator, run, why}));

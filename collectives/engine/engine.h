@@ -141,6 +141,8 @@ class Engine {
   std::vector<Early> early_;
   std::deque<Failure> failures_;                          // of the last runs that failed
   std::vector<std::pair<ProcessId, absl::Status>> dead_;  // in the order in which they were noticed
+  absl::Status
+      first_miss_;  // of the first run that failed because somebody has gone, or said nothing in time
   bool left_ = false;
   Outcome* outcome_ = nullptr;  // of the pass under way
   absl::Time next_tick_ = absl::InfinitePast();

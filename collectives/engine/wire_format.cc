@@ -52,8 +52,9 @@ static_assert(sizeof(AnswerFields) == 4 + 4 + 4 * 8 + 4 + 4);
 struct GoodbyeFields {
   uint32_t kind;
   uint32_t text_bytes;
+  uint64_t is_missed;  // what the text is
 };
-static_assert(sizeof(GoodbyeFields) == 4 + 4);
+static_assert(sizeof(GoodbyeFields) == 4 + 4 + 8);
 
 template <typename Fields>
 std::vector<char> Join(Fields fields, absl::string_view text) {
@@ -112,7 +113,10 @@ std::vector<char> Encode(const Answer& answer) {
               answer.doing);
 }
 
-std::vector<char> Encode(const Goodbye& goodbye) { return Join(GoodbyeFields{kGoodbye, 0}, goodbye.why); }
+std::vector<char> Encode(const Goodbye& goodbye) {
+  return Join(GoodbyeFields{kGoodbye, 0, !goodbye.missed.empty()},
+              goodbye.missed.empty() ? goodbye.why : goodbye.missed);
+}
 
 bool Decode(absl::Span<const char> bytes, Announcement* announcement) {
   AnnouncementFields fields;
@@ -156,7 +160,10 @@ bool Decode(absl::Span<const char> bytes, Answer* answer) {
 
 bool Decode(absl::Span<const char> bytes, Goodbye* goodbye) {
   GoodbyeFields fields;
-  return Split(bytes, kGoodbye, &fields, &goodbye->why);
+  std::string text;
+  if (!Split(bytes, kGoodbye, &fields, &text)) return false;
+  (fields.is_missed != 0 ? goodbye->missed : goodbye->why) = text;
+  return true;
 }
 
 }  // namespace shoal

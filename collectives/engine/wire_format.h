@@ -58,9 +58,11 @@ struct Answer {
   std::string doing;  // "is in 'all-reduce f32[8]' of run 1 for 2s and waits for process 3"
 };
 
-// Nothing more comes from the sender: its program has ended, perhaps by the error that it names.
+// Nothing more comes from the sender: its program has ended, perhaps by the error `why`, or after a
+// collective had failed because of another process, as `missed` says. Only one of them is sent.
 struct Goodbye {
   std::string why;
+  std::string missed;
 };
 
 std::vector<char> Encode(const Announcement& announcement);

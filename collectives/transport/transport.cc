@@ -194,7 +194,7 @@ void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wante
 }
 
 void Transport::FinishBulk(ProcessId from, uint64_t bulk_id) {
-  if (lost_.contains(from)) return;
+  if (lost_.contains(from) && !left_.contains(from)) return;
   FrameHeader header;
   header.kind = FrameKind::kBulkDone;
   header.bulk_id = bulk_id;
@@ -303,7 +303,7 @@ void Transport::EndOutgoing(ProcessId peer, std::vector<Completion*>* ended) {
 // What it is sending still comes. What it had asked for it has, or wants no more.
 void Transport::PeerLeft(ProcessId peer, const absl::Status& why) {
   if (!lost_.emplace(peer, why).second) return;
-  queues_[peer].clear();
+  left_.insert(peer);
   std::vector<Completion*> failed, ended;
   FailWanted(peer, &failed);
   EndOutgoing(peer, &ended);
@@ -313,7 +313,7 @@ void Transport::PeerLeft(ProcessId peer, const absl::Status& why) {
 
 void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
   const auto [known, is_new] = lost_.emplace(peer, why);
-  if (!is_new && incoming_.empty()) return;
+  if (!is_new && left_.erase(peer) == 0) return;
   for (const auto& wire : wires_) wire->Poll(this);  // what it sent before it went still counts
   queues_[peer].clear();
   std::vector<Completion*> failed, ended;

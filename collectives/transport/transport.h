@@ -156,6 +156,7 @@ class Transport : private FrameSink {
   absl::flat_hash_map<std::pair<ProcessId, uint64_t>, Incoming> incoming_;  // by sender and its bulk id
   absl::flat_hash_map<ProcessId, std::deque<Queued>> queues_;               // what the wire had no room for
   absl::flat_hash_map<ProcessId, absl::Status> lost_;                       // or left
+  absl::flat_hash_set<ProcessId> left_;                                     // of those, but may still listen
   absl::flat_hash_set<uint64_t> cancelled_;
   std::deque<uint64_t> cancelled_order_;  // oldest first
 };

@@ -1,5 +1,10 @@
 #include "launcher/health/health_watch.h"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,21 +15,33 @@ namespace shoal {
 HealthWatch::HealthWatch(const Topology& topology, Attendance* attendance, absl::Duration interval,
                          OnFailure on_failure)
     : topology_(topology), attendance_(attendance), interval_(interval), on_failure_(std::move(on_failure)) {
+  wake_ = eventfd(0, EFD_CLOEXEC);
+  for (int p = 0; p < topology_.process_count(); ++p) {
+    if (ProcessId(p) == topology_.self || !topology_.SameHost(ProcessId(p), topology_.self)) continue;
+    const int file = static_cast<int>(syscall(SYS_pidfd_open, topology_.process(ProcessId(p)).pid, 0));
+    if (file >= 0) processes_.push_back(file);
+  }
   thread_ = std::thread([this] { Run(); });
 }
 
 HealthWatch::~HealthWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
+  ending_ = true;
+  eventfd_write(wake_, 1);
   thread_.join();
+  close(wake_);
+  for (const int file : processes_) close(file);
 }
 
 bool HealthWatch::EndsWithin(absl::Duration time) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, absl::ToChronoMicroseconds(time), [&] { return ending_; });
+  std::vector<pollfd> entries = {{wake_, POLLIN, 0}};
+  for (const int file : processes_) entries.push_back({file, POLLIN, 0});
+  poll(entries.data(), entries.size(), static_cast<int>(absl::ToInt64Milliseconds(time)));
+  for (size_t i = entries.size() - 1; i > 0; --i) {
+    if (entries[i].revents == 0) continue;
+    close(entries[i].fd);
+    processes_.erase(processes_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+  }
+  return ending_;
 }
 
 void HealthWatch::Run() {

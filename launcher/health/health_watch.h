@@ -1,15 +1,17 @@
-// HealthWatch: a thread that tells, once each, which processes of the job have died.
+// HealthWatch: a thread that tells, once each, which processes of the job have died. It looks now and then,
+// and as soon as a process of this host has ended: under jax.distributed, JAX aborts all others at once when
+// the one that has its coordination service dies, and we want to have said why.
 //
 // A process that left in order is not told of: what it owed the others has been sent, and the engine of the
 // collectives tells whoever waits for more. Where the list itself is lost, process 0, which keeps it, has
 // died, or its host, with all that runs there; then the watch ends.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -31,15 +33,16 @@ class HealthWatch {
  private:
   void Run();
   void ListLost(const absl::Status& why, std::set<ProcessId>* told);
+  // Whether the watch is to end. Waits so long for that, or for the end of a process of this host.
   bool EndsWithin(absl::Duration time);
 
   const Topology topology_;
   Attendance* const attendance_;
   const absl::Duration interval_;
   const OnFailure on_failure_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;  // guarded by mutex_
+  std::atomic<bool> ending_{false};
+  int wake_;                    // an eventfd: written to end the watch
+  std::vector<int> processes_;  // pidfds of those of this host that have not ended
   std::thread thread_;
 };
 

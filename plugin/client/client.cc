@@ -65,6 +65,7 @@ PjRtClient::PjRtClient(PjRtCompiler compiler, std::unique_ptr<KeyValueStore> sto
 
 void PjRtClient::AwaitRuns() {
   for (PjRtDevice* device : addressable_devices_) device->runs().AwaitAtMost(0);
+  transfers_.AwaitAtMost(0);
 }
 
 bool PjRtClient::LeaveJobs(absl::string_view why, absl::Duration wait) {

@@ -102,6 +102,9 @@ class PjRtClient {
   std::unique_ptr<PjRtBuffer> CreateErrorBuffer(absl::Status error, const Shape& shape,
                                                 PjRtMemorySpace* space);
 
+  // What is being sent to devices of other processes, which the end of the program waits for.
+  RunsInFlight& transfers() { return transfers_; }
+
   // The next id of a run that no caller numbers, for the executables that share `communicator`. It
   // never meets a launch id, which is any number of 32 bits.
   RunId NextRunId(const Communicator* communicator);
@@ -126,6 +129,7 @@ class PjRtClient {
   std::vector<PjRtDevice*> devices_;
   std::vector<PjRtDevice*> addressable_devices_;
   std::vector<PjRtMemorySpace*> memory_spaces_;
+  RunsInFlight transfers_;
   std::mutex run_mutex_;
   absl::flat_hash_map<const Communicator*, int64_t> runs_;  // guarded by run_mutex_
 };

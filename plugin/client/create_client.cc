@@ -77,6 +77,7 @@ absl::StatusOr<std::unique_ptr<PjRtClient>> PjRtClient::Create(PjRtClientOptions
     timeline->SetPlace(client->job_->topology(), lead);
   }
   client->job_->WatchHealth([world = client->world_.get()](ProcessId process, absl::Status why) {
+    SHOAL_WARN << why.message();
     world->ProcessFailed(process, why);
   });
   return client;

@@ -68,6 +68,8 @@ absl::StatusOr<Future> SendToDevice(PjRtBuffer& buffer, DeviceId target, int64_t
   transfer->memory = std::move(use.memory);
   auto sent = std::make_shared<Promise>();
   Future done = sent->future();
+  PjRtClient* const client = buffer.client();
+  client->transfers().Start();
   use.definition.Then([transfer, sent](const absl::Status& status) {
     if (!status.ok()) {
       transfer->communicator->Abort(transfer->run, status);
@@ -77,6 +79,7 @@ absl::StatusOr<Future> SendToDevice(PjRtBuffer& buffer, DeviceId target, int64_t
     Start(transfer, kSender).Then([sent](const absl::Status& status) { sent->Set(status); });
   });
   buffer.EndUse(done);
+  done.Then([client](const absl::Status&) { client->transfers().End(); });
   return done;
 }
 

@@ -56,3 +56,10 @@ def test_many_groups():
     for told in mpirun(2, 3, command("many_groups.py")).all(2):
         assert told["wrong"] == 0
         assert told["longest"] < 5  # compilation included
+
+
+@pytest.mark.parametrize("shm", [1, 0])
+def test_random_collectives_of_two_threads(shm):
+    for told in mpirun(2, 4, command("random_collectives.py", 5, 3, 2), SHOAL_SHM=shm).all(2):
+        assert not told["error"]
+        assert told["run"] > 40

@@ -15,5 +15,9 @@ def test_mpirun(processes, devices):
     assert told == [EVERYWHERE + s for s in spread]
 
 
+def test_sender_that_ends_at_once():
+    assert mpirun(2, 1, command("sends_and_ends.py")).all(2) == [0, 2.0**24 - 1]
+
+
 def test_jax_distributed():
     assert jax_distributed(2, 1, command("exchange.py")).all(2) == [EVERYWHERE] * 2

@@ -48,6 +48,12 @@ def test_fault_between_hosts(fault, transport):
     check(fault, run(fault, transport))
 
 
+def test_death_of_the_process_that_jax_needs_is_written():
+    # JAX aborts the others at once, before they can catch an error.
+    output = run("kill", "jax", where=0).output
+    assert len(re.findall(r"process 0 \(pid \d+ on \S+\) died", output)) >= 3, output[-6000:]
+
+
 def test_launcher_lets_the_others_speak(shoalrun):
     outcome = run_shoalrun(shoalrun, 3, 1, command("one_dies.py"))
     assert sorted(outcome.told) == [0, 2], outcome.output[-6000:]

@@ -51,12 +51,12 @@ class Outcome:
     output: str
 
 
-def those_that_tell(fault):
-    return [p for p in range(PROCESSES) if p != WHERE or fault.startswith("other") or fault in ("link", "slow")]
+def those_that_tell(fault, where):
+    return [p for p in range(PROCESSES) if p != where or fault.startswith("other") or fault in ("link", "slow")]
 
 
-def start_job(fault, transport, hosts, log, directory):
-    argv = ["sh", "-c", SHELL, "sh", *command("fault.py", fault, WHERE)]
+def start_job(fault, transport, where, hosts, log, directory):
+    argv = ["sh", "-c", SHELL, "sh", *command("fault.py", fault, where)]
     extra = {"TEST_DIRECTORY": str(directory), "SHOAL_TIMEOUT_S": PATIENCE if fault in ("stop", "busy") else 60}
     job = {"SHOAL_NUM_PROCESSES": PROCESSES, "SHOAL_JOB": directory.name}
     options = dict(stdout=log, stderr=log, start_new_session=True)
@@ -119,8 +119,8 @@ def end(directory, started):
         process.wait()
 
 
-def run(fault, transport):
-    """One cell of the table."""
+def run(fault, transport, where=WHERE):
+    """One cell of the table, or what happens where it goes wrong in another process."""
     several = transport.startswith("hosts")
     with contextlib.ExitStack() as stack:
         hosts = stack.enter_context(Hosts(2)) if several else None
@@ -128,15 +128,14 @@ def run(fault, transport):
         directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="shoal-fault-")))
         log = stack.enter_context(open(directory / "log", "w+"))
         before = directories_of_mpi()
-        started = start_job(fault, transport, hosts, log, directory)
+        started = start_job(fault, transport, where, hosts, log, directory)
         try:
-            return observe(fault, hosts, directory, before)
+            return observe(fault, those_that_tell(fault, where), hosts, directory, before)
         finally:
             end(directory, started)
 
 
-def observe(fault, hosts, directory, before):
-    telling = those_that_tell(fault)
+def observe(fault, telling, hosts, directory, before):
     if fault == "link":
         wait_for([directory / f"ready.{p}" for p in range(PROCESSES)], 120)
         hosts.cut(2)

@@ -77,6 +77,11 @@ TEST(WireFormatTest, RoundTrips) {
   Goodbye goodbye{"ValueError: no"}, said;
   ASSERT_TRUE(Decode(Encode(goodbye), &said));
   EXPECT_EQ(said.why, goodbye.why);
+  EXPECT_EQ(said.missed, "");
+  Goodbye after;
+  ASSERT_TRUE(Decode(Encode(Goodbye{"", "process 3 died"}), &after));
+  EXPECT_EQ(after.missed, "process 3 died");
+  EXPECT_EQ(after.why, "");
   EXPECT_FALSE(Decode(Encode(goodbye), &asked));
   EXPECT_FALSE(Decode(Encode(sent), &same));
 }
