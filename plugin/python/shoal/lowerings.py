@@ -42,6 +42,19 @@ def register() -> None:
         _replace(getattr(lax, f"{name}_p"), complex_types, _then(getattr(complex_edges, name)))
     for primitive in (lax.pow_p, lax.rsqrt_p, lax.tan_p, lax.tanh_p):
         _replace(primitive, [jnp.complex64], _in_wider(primitive.bind, jnp.complex128))
+    _take_from_gpu("pbroadcast_p", "pbroadcast_start_p")
+
+
+def _take_from_gpu(*names) -> None:
+    """Primitives of jax.lax.parallel whose rule JAX gives to GPUs alone, though it says nothing of them."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax import parallel
+
+    for name in names:
+        primitive = getattr(parallel, name, None)
+        entry = mlir._platform_specific_lowerings["cuda"].get(primitive)
+        if entry is not None and primitive not in mlir._platform_specific_lowerings["cpu"]:
+            mlir.register_lowering(primitive, entry.rule, platform="cpu", inline=entry.inline)
 
 
 # jaxlib fails to write the error functions of floats of 4 and 8 bits in StableHLO, so no plugin ever gets them.

@@ -245,6 +245,14 @@ def test_ragged_all_to_all():
     """, SHOAL_NUM_DEVICES="4")
 
 
+def test_broadcast_from_one_device():
+    run(MESH + """
+    x = r.standard_normal((8, 6), np.float32)
+    f = jax.jit(jax.shard_map(lambda part: jax.lax.pbroadcast(part, "x", 2), mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y")))
+    np.testing.assert_array_equal(f(x), np.tile(x[4:6], (4, 1)))
+    """, SHOAL_NUM_DEVICES="8")
+
+
 def test_vectors_are_sorted_part_by_part():
     run(MESH + """
     n = 8 * 1031
