@@ -34,6 +34,9 @@ struct Cluster {
   // HOST:PORT where process 0 may listen: SHOAL_COORDINATOR, or the environment's; empty where neither tells.
   std::string coordinator;
 
+  // The descriptor on which the launcher answers PMI's first protocol; -1: nowhere.
+  int pmi_file = -1;
+
   bool one_host() const { return local_count == process_count; }
 };
 

@@ -43,6 +43,7 @@ absl::StatusOr<Cluster> ReadPmi(const Variables& variables) {
   SHOAL_ASSIGN_OR_RETURN(cluster.local_count, ReadCount(variables, "MPI_LOCALNRANKS", 0));
   // Ports and descriptors, which MPICH sets as well, differ from host to host.
   cluster.job = JobName(variables, "pmi", {"PMIX_NAMESPACE", "PMI_JOBID", "SHOAL_COORDINATOR"});
+  SHOAL_ASSIGN_OR_RETURN(cluster.pmi_file, ReadCount(variables, "PMI_FD", -1));
   if (cluster.one_host()) cluster.job += MakerOfSocket(variables);
   return cluster;
 }

@@ -18,6 +18,7 @@
 #include "launcher/rendezvous/agreement.h"
 #include "launcher/rendezvous/host_identity.h"
 #include "launcher/rendezvous/introduction.h"
+#include "launcher/rendezvous/pmi_share.h"
 #include "launcher/store/file_store.h"
 #include "launcher/store/host_directory.h"
 #include "launcher/store/tcp_server.h"
@@ -69,8 +70,8 @@ class SharedJob : public Job {
  private:
   absl::Status OpenStore(const Place& place, const JobOptions& options, int generation);
   absl::Status OpenFileStore(const Place& place, const std::string& name);
-  absl::Status OpenTcpStore(const Place& place, const std::string& coordinator, const std::string& name,
-                            absl::Duration timeout);
+  absl::Status OpenTcpStore(const Place& place, const std::string& coordinator, int generation,
+                            const std::string& name, absl::Duration timeout);
   absl::Status Attend(absl::Duration timeout);
   absl::Status AttendThroughServer(absl::Duration timeout);
 
@@ -127,6 +128,17 @@ absl::StatusOr<std::vector<std::string>> AddressesThroughMpi(const Place& place,
   return std::vector<std::string>(absl::StrSplit(all[0], ','));
 }
 
+// The same, without MPI where the launcher passes texts on itself.
+absl::StatusOr<std::vector<std::string>> AddressesThroughLauncher(const Place& place, int port,
+                                                                  int generation, absl::Duration timeout) {
+  if (place.cluster->pmi_file < 0) return AddressesThroughMpi(place, port);
+  const absl::StatusOr<std::string> addresses =
+      PmiShare(place.cluster->pmi_file, place.process.value(), absl::StrCat("shoal-", generation),
+               port == 0 ? "" : absl::StrJoin(LocalAddresses(port), ","), timeout);
+  if (!addresses.ok()) return Annotate(addresses.status(), "process 0 cannot tell its address");
+  return std::vector<std::string>(absl::StrSplit(*addresses, ','));
+}
+
 bool OneHost(const Topology& topology) {
   return std::all_of(topology.processes.begin(), topology.processes.end(),
                      [&](const ProcessInfo& process) { return process.host == topology.processes[0].host; });
@@ -141,7 +153,7 @@ absl::Status SharedJob::OpenFileStore(const Place& place, const std::string& nam
 
 // Process 0 serves; the others learn its address from the caller, from SHOAL_COORDINATOR, from Slurm, or else
 // through MPI.
-absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& coordinator,
+absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& coordinator, int generation,
                                      const std::string& name, absl::Duration timeout) {
   std::vector<std::string> addresses = {coordinator};
   if (place.process == ProcessId(0)) {
@@ -154,7 +166,8 @@ absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& coor
   }
   if (coordinator.empty()) {
     const int port = server_ == nullptr ? 0 : server_->port();
-    SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> found, AddressesThroughMpi(place, port));
+    SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                           AddressesThroughLauncher(place, port, generation, timeout));
     if (server_ == nullptr) addresses = found;
   }
   SHOAL_ASSIGN_OR_RETURN(tcp_store_, TcpStore::Connect(addresses, name, timeout));
@@ -169,12 +182,12 @@ absl::Status SharedJob::OpenStore(const Place& place, const JobOptions& options,
     return absl::OkStatus();
   }
   if (!place.cluster) {
-    return OpenTcpStore(place, options.coordinator, absl::StrCat(options.coordinator, "-", generation),
-                        options.join_timeout);
+    return OpenTcpStore(place, options.coordinator, generation,
+                        absl::StrCat(options.coordinator, "-", generation), options.join_timeout);
   }
   const std::string name = absl::StrCat(place.cluster->job, "-", generation);
   if (place.cluster->one_host()) return OpenFileStore(place, name);
-  return OpenTcpStore(place, place.cluster->coordinator, name, options.join_timeout);
+  return OpenTcpStore(place, place.cluster->coordinator, generation, name, options.join_timeout);
 }
 
 // With the caller's store, process 0 starts a server for the watch alone, and tells its address through that

@@ -68,7 +68,7 @@ def test_two_hosts(mpi):
     if not (ROOT / "build/mpi" / mpi).exists():
         pytest.skip("scripts/test.sh installs it")
     # To MPICH it is UCX, which would see that the hosts of this test are one machine.
-    extra = {"SHOAL_COORDINATOR": "10.77.0.1:7193", "UCX_TLS": "tcp,self"} if mpi == "mpich" else {}
+    extra = {"UCX_TLS": "tcp,self"} if mpi == "mpich" else {}
     env = environment(1, **extra)
     with Hosts(2) as hosts:
         outcome = finish(start(hosts_line(hosts, mpi, command("collectives.py"), env), env), 300)

@@ -217,7 +217,7 @@ TEST(ClusterTest, MpichHostsOfOneJobAgree) {
   const auto on_host = [](const char* rank, const char* control, const char* coordinator) {
     return Found({{"PMI_RANK", rank},
                   {"PMI_SIZE", "4"},
-                  {"PMI_FD", "no"},
+                  {"PMI_FD", "5"},
                   {"HYDI_CONTROL_FD", control},
                   {"MPI_LOCALNRANKS", "2"},
                   {"SHOAL_COORDINATOR", coordinator}})
