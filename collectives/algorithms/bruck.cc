@@ -18,7 +18,8 @@ std::vector<Block> Wrapped(int first, int count, int ranks) {
 
 }  // namespace
 
-Schedule BruckAllGather(int ranks, int rank, int /*root*/) {
+Schedule BruckAllGather(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"bruck", ranks};
   for (int have = 1; have < ranks; have *= 2) {
     const int count = std::min(have, ranks - have);

@@ -19,7 +19,8 @@ Step ReduceInRankOrder(int ranks, int rank, Block block, Block own) {
 
 }  // namespace
 
-Schedule LinearAllReduce(int ranks, int rank, int /*root*/) {
+Schedule LinearAllReduce(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"linear", 1};
   schedule.in_place = false;  // a peer may read the input after this rank has written its output
   std::vector<Step> round;
@@ -29,8 +30,10 @@ Schedule LinearAllReduce(int ranks, int rank, int /*root*/) {
   return schedule;
 }
 
-Schedule DirectReduceScatter(int ranks, int rank, int /*root*/) {
+Schedule DirectReduceScatter(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"direct", ranks};
+  schedule.single_chunks = true;
   std::vector<Step> round;
   ForEachPeer(ranks, rank, [&](int peer) { round.push_back({StepKind::kSend, peer, {kInputBuffer, peer}}); });
   round.push_back(ReduceInRankOrder(ranks, rank, {kOutputBuffer, rank}, {kInputBuffer, rank}));
@@ -38,8 +41,10 @@ Schedule DirectReduceScatter(int ranks, int rank, int /*root*/) {
   return schedule;
 }
 
-Schedule LinearAllGather(int ranks, int rank, int /*root*/) {
+Schedule LinearAllGather(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"linear", ranks};
+  schedule.single_chunks = true;
   std::vector<Step> round;
   ForEachPeer(ranks, rank,
               [&](int peer) { round.push_back({StepKind::kSend, peer, {kOutputBuffer, rank}}); });
@@ -49,13 +54,14 @@ Schedule LinearAllGather(int ranks, int rank, int /*root*/) {
   return schedule;
 }
 
-Schedule DirectAllReduce(int ranks, int rank, int root) {
-  Schedule schedule = DirectReduceScatter(ranks, rank, root);
-  schedule.rounds.push_back(LinearAllGather(ranks, rank, root).rounds[0]);
+Schedule DirectAllReduce(const Seat& seat) {
+  Schedule schedule = DirectReduceScatter(seat);
+  schedule.rounds.push_back(LinearAllGather(seat).rounds[0]);
   return schedule;
 }
 
-Schedule LinearAllToAll(int ranks, int rank, int /*root*/) {
+Schedule LinearAllToAll(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"linear", ranks};
   schedule.in_place = false;
   std::vector<Step> round;
@@ -66,13 +72,14 @@ Schedule LinearAllToAll(int ranks, int rank, int /*root*/) {
   return schedule;
 }
 
-Schedule LinearBroadcast(int ranks, int rank, int root) {
+Schedule LinearBroadcast(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"linear", 1};
   std::vector<Step> round;
-  if (rank == root) {
+  if (rank == seat.root) {
     ForEachPeer(ranks, rank, [&](int peer) { round.push_back({StepKind::kSend, peer, {kInputBuffer}}); });
   } else {
-    round.push_back({StepKind::kReceive, root, {kOutputBuffer}});
+    round.push_back({StepKind::kReceive, seat.root, {kOutputBuffer}});
   }
   schedule.rounds.push_back(std::move(round));
   return schedule;

@@ -6,7 +6,8 @@ namespace shoal {
 
 // With p the largest power of two in `ranks`, the first 2 * (ranks - p) ranks pair up: an odd one gives its
 // data to the even one before it and gets the result at the end. The p that go on are renumbered.
-Schedule HalvingDoublingAllReduce(int ranks, int rank, int /*root*/) {
+Schedule HalvingDoublingAllReduce(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   int p = 1;
   while (2 * p <= ranks) p *= 2;
   const int folded = 2 * (ranks - p);

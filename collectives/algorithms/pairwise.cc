@@ -4,7 +4,8 @@
 
 namespace shoal {
 
-Schedule PairwiseAllToAll(int ranks, int rank, int /*root*/) {
+Schedule PairwiseAllToAll(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"pairwise", ranks};
   schedule.in_place = false;
   for (int k = 1; k < ranks; ++k) {
@@ -15,7 +16,8 @@ Schedule PairwiseAllToAll(int ranks, int rank, int /*root*/) {
   return schedule;
 }
 
-Schedule PairwiseReduceScatter(int ranks, int rank, int /*root*/) {
+Schedule PairwiseReduceScatter(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"pairwise", ranks};
   for (int k = 1; k < ranks; ++k) {
     const int to = (rank + k) % ranks, from = (rank - k + ranks) % ranks;

@@ -11,8 +11,10 @@ int Modulo(int value, int ranks) { return (value % ranks + ranks) % ranks; }
 
 // Round k passes on the partial sum of chunk r - 1 - k; the last sum to arrive is that of chunk r.
 //   3 ranks, chunk 0: rank 1 sends its own to 2, 2 adds its own and sends to 0, 0 adds its own: done.
-Schedule RingReduceScatter(int ranks, int rank, int /*root*/) {
+Schedule RingReduceScatter(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"ring", ranks, /*scratch_slots=*/2};
+  schedule.single_chunks = true;
   const int left = Modulo(rank - 1, ranks), right = Modulo(rank + 1, ranks);
   for (int k = 0; k < ranks - 1; ++k) {
     const int sent = Modulo(rank - 1 - k, ranks), arriving = Modulo(rank - 2 - k, ranks);
@@ -26,8 +28,10 @@ Schedule RingReduceScatter(int ranks, int rank, int /*root*/) {
   return schedule;
 }
 
-Schedule RingAllGather(int ranks, int rank, int /*root*/) {
+Schedule RingAllGather(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"ring", ranks};
+  schedule.single_chunks = true;
   const int left = Modulo(rank - 1, ranks), right = Modulo(rank + 1, ranks);
   for (int k = 0; k < ranks - 1; ++k) {
     schedule.rounds.push_back({{StepKind::kSend, right, {kOutputBuffer, Modulo(rank - k, ranks)}},
@@ -37,8 +41,10 @@ Schedule RingAllGather(int ranks, int rank, int /*root*/) {
 }
 
 // The reduce-scatter as above, but with its partial sums where the output will be, then the all-gather.
-Schedule RingAllReduce(int ranks, int rank, int root) {
+Schedule RingAllReduce(const Seat& seat) {
+  const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"ring", ranks};
+  schedule.single_chunks = true;
   const int left = Modulo(rank - 1, ranks), right = Modulo(rank + 1, ranks);
   for (int k = 0; k < ranks - 1; ++k) {
     const int sent = Modulo(rank - 1 - k, ranks), arriving = Modulo(rank - 2 - k, ranks);
@@ -48,7 +54,7 @@ Schedule RingAllReduce(int ranks, int rank, int root) {
                                 {kOutputBuffer, arriving},
                                 {Operand{left}, Operand{-1, {kInputBuffer, arriving}}}}});
   }
-  Schedule gather = RingAllGather(ranks, rank, root);
+  Schedule gather = RingAllGather(seat);
   for (std::vector<Step>& round : gather.rounds) schedule.rounds.push_back(std::move(round));
   return schedule;
 }

@@ -46,6 +46,17 @@ std::string ToString(const Schedule& schedule) {
   return text;
 }
 
+Schedule SliceOf(Schedule schedule, int slice, int slices) {
+  schedule.chunks *= slices;
+  for (std::vector<Step>& round : schedule.rounds) {
+    for (Step& step : round) {
+      step.block.first = step.block.first * slices + slice;
+      for (Operand& operand : step.operands) operand.own.first = operand.own.first * slices + slice;
+    }
+  }
+  return schedule;
+}
+
 std::vector<int64_t> EvenChunks(int64_t elements, int chunks, int64_t align) {
   if (elements < int64_t{2} * align * chunks) align = 1;
   std::vector<int64_t> offsets(chunks + 1);

@@ -61,6 +61,8 @@ struct Schedule {
   int chunks = 1;         // that the caller divides the data into
   int scratch_slots = 0;  // of the largest chunk's size
   bool in_place = true;   // right also if the output is the input's memory
+  // Every step of every rank moves single chunks, so SliceOf can cut it.
+  bool single_chunks = false;
   std::vector<std::vector<Step>> rounds;
 };
 
@@ -69,33 +71,49 @@ struct Schedule {
 //   0: send in[1] to 1; send in[2] to 2; out[0] = in[0] + from 1 + from 2
 std::string ToString(const Schedule& schedule);
 
+// The same for one of `slices` parts of every chunk: chunk c becomes chunk c * slices + slice. All slices
+// together do what the schedule does, each in its own time. REQUIRES: single_chunks.
+Schedule SliceOf(Schedule schedule, int slice, int slices);
+
 // Element offsets of `chunks` nearly equal chunks of `elements`: chunk c is [result[c], result[c + 1]). Inner
 // edges are multiples of `align` where there is enough to divide.
 std::vector<int64_t> EvenChunks(int64_t elements, int chunks, int64_t align);
 
-// A builder gives rank `rank` of `ranks`, at least 2, its part. `root` is of broadcast only.
-using ScheduleBuilder = Schedule (*)(int ranks, int rank, int root);
+// The one that a schedule is for: a rank of a group.
+struct Seat {
+  int ranks = 2;  // at least 2
+  int rank = 0;
+  int root = 0;  // of broadcast only
+  std::vector<int> host_of =
+      {};  // by rank: which host, counted by first appearance; empty if there is only one
+};
+using ScheduleBuilder = Schedule (*)(const Seat& seat);
 
 // direct.cc. Chunk r belongs to rank r; all-gather's own chunk lies in the output from the start.
-Schedule LinearAllReduce(int ranks, int rank, int root);
-Schedule DirectAllReduce(int ranks, int rank, int root);
-Schedule DirectReduceScatter(int ranks, int rank, int root);
-Schedule LinearAllGather(int ranks, int rank, int root);
+Schedule LinearAllReduce(const Seat& seat);
+Schedule DirectAllReduce(const Seat& seat);
+Schedule DirectReduceScatter(const Seat& seat);
+Schedule LinearAllGather(const Seat& seat);
 // Input chunk j goes to rank j, output chunk j comes from rank j; a rank's own chunk is left to the caller.
-Schedule LinearAllToAll(int ranks, int rank, int root);
-Schedule LinearBroadcast(int ranks, int rank, int root);
+Schedule LinearAllToAll(const Seat& seat);
+Schedule LinearBroadcast(const Seat& seat);
 // ring.cc
-Schedule RingAllReduce(int ranks, int rank, int root);
-Schedule RingReduceScatter(int ranks, int rank, int root);
-Schedule RingAllGather(int ranks, int rank, int root);
+Schedule RingAllReduce(const Seat& seat);
+Schedule RingReduceScatter(const Seat& seat);
+Schedule RingAllGather(const Seat& seat);
 // halving_doubling.cc
-Schedule HalvingDoublingAllReduce(int ranks, int rank, int root);
+Schedule HalvingDoublingAllReduce(const Seat& seat);
 // bruck.cc
-Schedule BruckAllGather(int ranks, int rank, int root);
+Schedule BruckAllGather(const Seat& seat);
 // pairwise.cc
-Schedule PairwiseAllToAll(int ranks, int rank, int root);
-Schedule PairwiseReduceScatter(int ranks, int rank, int root);
+Schedule PairwiseAllToAll(const Seat& seat);
+Schedule PairwiseReduceScatter(const Seat& seat);
 // tree.cc
-Schedule BinomialBroadcast(int ranks, int rank, int root);
+Schedule BinomialBroadcast(const Seat& seat);
+// hierarchical.cc. Between hosts each byte goes once; inside them everyone speaks with everyone.
+Schedule HierarchicalAllReduce(const Seat& seat);
+Schedule HierarchicalAllGather(const Seat& seat);
+Schedule HierarchicalReduceScatter(const Seat& seat);
+Schedule HierarchicalBroadcast(const Seat& seat);
 
 }  // namespace shoal

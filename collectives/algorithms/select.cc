@@ -1,10 +1,13 @@
 #include "collectives/algorithms/select.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "collectives/algorithms/algorithm_list.h"
+#include "collectives/algorithms/table.h"
 #include "core/base/log.h"
 
 namespace shoal {
@@ -23,7 +26,17 @@ constexpr Algorithm kAlgorithms[] = {
 #undef SHOAL_ROW
 };
 
-absl::string_view NameOf(CollectiveKind collective) {
+// The algorithm that a wish like "all-reduce=ring" means, or null.
+const Algorithm* Wished(absl::string_view wish) {
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (wish == absl::StrCat(CollectiveName(algorithm.collective), "=", algorithm.name)) return &algorithm;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::string_view CollectiveName(CollectiveKind collective) {
   switch (collective) {
     case CollectiveKind::kAllReduce:
       return "all-reduce";
@@ -43,16 +56,6 @@ absl::string_view NameOf(CollectiveKind collective) {
   return "";
 }
 
-// The algorithm that a wish like "all-reduce=ring" means, or null.
-const Algorithm* Wished(absl::string_view wish) {
-  for (const Algorithm& algorithm : kAlgorithms) {
-    if (wish == absl::StrCat(NameOf(algorithm.collective), "=", algorithm.name)) return &algorithm;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 absl::Span<const Algorithm> AllAlgorithms() { return kAlgorithms; }
 
 absl::Status CheckAlgorithms(absl::string_view wishes) {
@@ -60,7 +63,8 @@ absl::Status CheckAlgorithms(absl::string_view wishes) {
     if (Wished(wish) != nullptr) continue;
     std::string all;
     for (const Algorithm& algorithm : kAlgorithms) {
-      absl::StrAppend(&all, all.empty() ? "" : ", ", NameOf(algorithm.collective), "=", algorithm.name);
+      absl::StrAppend(&all, all.empty() ? "" : ", ", CollectiveName(algorithm.collective), "=",
+                      algorithm.name);
     }
     return absl::InvalidArgumentError(
         absl::StrCat("SHOAL_ALGORITHMS: '", wish, "' names no algorithm; there are ", all));
@@ -69,20 +73,28 @@ absl::Status CheckAlgorithms(absl::string_view wishes) {
 }
 
 const Algorithm& SelectAlgorithm(CollectiveKind collective, const Situation& situation,
-                                 absl::string_view wishes) {
+                                 absl::string_view wishes, const AlgorithmTable* table) {
   const Algorithm* chosen = nullptr;
+  std::string why;
   for (absl::string_view wish : absl::StrSplit(wishes, ',', absl::SkipEmpty())) {
     const Algorithm* wished = Wished(wish);
     if (wished != nullptr && wished->collective == collective) chosen = wished;
   }
-  const bool was_wished = chosen != nullptr;
-  for (const Algorithm& algorithm : kAlgorithms) {
-    if (chosen != nullptr || algorithm.collective != collective || !algorithm.applies(situation)) continue;
-    chosen = &algorithm;
+  if (chosen != nullptr) {
+    why = "SHOAL_ALGORITHMS";
+  } else if (const auto* row = table == nullptr ? nullptr : table->Find(collective, situation)) {
+    chosen = row->algorithm;
+    why = absl::StrCat("SHOAL_TUNING, line ", row->line);
+  } else {
+    const auto applies = [&](const Algorithm& algorithm) {
+      return algorithm.collective == collective && algorithm.applies(situation);
+    };
+    chosen = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms), applies);
+    why = std::string(chosen->good_for);
   }
-  SHOAL_LOG_AT(2) << NameOf(collective) << " of " << situation.bytes << " bytes over " << situation.ranks
-                  << " processes" << (situation.one_host ? " of one host" : "") << ": " << chosen->name
-                  << " (" << (was_wished ? "SHOAL_ALGORITHMS" : chosen->good_for) << ")";
+  SHOAL_LOG_AT(2) << CollectiveName(collective) << " of " << situation.bytes << " bytes over "
+                  << situation.ranks << " processes on " << situation.hosts
+                  << (situation.one_host() ? " host: " : " hosts: ") << chosen->name << " (" << why << ")";
   return *chosen;
 }
 

@@ -4,9 +4,10 @@
 namespace shoal {
 
 // Counted from the root, rank v gets the data in the round of its highest bit, from v without that bit.
-Schedule BinomialBroadcast(int ranks, int rank, int root) {
+Schedule BinomialBroadcast(const Seat& seat) {
+  const int ranks = seat.ranks, root = seat.root;
   Schedule schedule{"binomial", 1};
-  const int self = (rank - root + ranks) % ranks;
+  const int self = (seat.rank - root + ranks) % ranks;
   const int source = self == 0 ? kInputBuffer : kOutputBuffer;
   for (int have = 1; have < ranks; have *= 2) {
     std::vector<Step> round;

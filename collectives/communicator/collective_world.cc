@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "collectives/algorithms/select.h"
+#include "collectives/algorithms/table.h"
 #include "collectives/communicator/world.h"
 #include "collectives/transport/mpi_wire.h"
 #include "collectives/transport/shm_wire.h"
@@ -98,6 +100,11 @@ absl::StatusOr<CollectiveOptions> CollectiveOptions::FromFlags() {
   SHOAL_ASSIGN_OR_RETURN(options.deterministic, BoolFlag("SHOAL_DETERMINISTIC"));
   SHOAL_ASSIGN_OR_RETURN(options.algorithms, StringFlag("SHOAL_ALGORITHMS"));
   SHOAL_RETURN_IF_ERROR(CheckAlgorithms(options.algorithms));
+  SHOAL_ASSIGN_OR_RETURN(const std::string tuning, StringFlag("SHOAL_TUNING"));
+  if (!tuning.empty()) {
+    SHOAL_ASSIGN_OR_RETURN(AlgorithmTable table, AlgorithmTable::Load(tuning));
+    options.table = std::make_shared<const AlgorithmTable>(std::move(table));
+  }
   return options;
 }
 
@@ -127,7 +134,10 @@ absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const T
 
 World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
              const CollectiveOptions& options)
-    : topology_(topology), options_(options) {
+    : topology_(topology),
+      options_(options),
+      // Without a limit of its own: what it holds is a part of what the devices' arrays are.
+      staging_(std::make_shared<Allocator>("collectives", std::numeric_limits<int64_t>::max())) {
   if (wires.empty()) return;
   Engine::Handlers handlers;
   handlers.on_failed = [this](uint64_t communicator, int64_t run, const absl::Status& why) {
@@ -147,15 +157,31 @@ World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires,
 World::~World() = default;
 
 absl::StatusOr<std::shared_ptr<Communicator>> World::GetCommunicator(absl::Span<const DeviceId> assignment) {
+  return Register(assignment, {options_.timeout, options_.deterministic, options_.algorithms, options_.table,
+                               staging_, ShareOfCores(topology_)});
+}
+
+absl::StatusOr<std::shared_ptr<Communicator>> World::CommunicatorOf(absl::Span<const DeviceId> assignment,
+                                                                    absl::string_view algorithms) {
+  SHOAL_RETURN_IF_ERROR(CheckAlgorithms(algorithms));
+  GroupCommunicator::Options options{options_.timeout, options_.deterministic, std::string(algorithms)};
+  options.staging = staging_;
+  options.workers = ShareOfCores(topology_);
+  options.own_name = true;
+  return Register(assignment, std::move(options));
+}
+
+absl::StatusOr<std::shared_ptr<Communicator>> World::Register(absl::Span<const DeviceId> assignment,
+                                                              GroupCommunicator::Options options) {
   for (DeviceId device : assignment) {
     if (device.value() < 0 || device.value() >= topology_.device_count()) {
       return absl::InvalidArgumentError(absl::StrCat("the device assignment names device ", device.value(),
                                                      " of ", topology_.device_count()));
     }
   }
-  auto communicator = std::make_shared<GroupCommunicator>(
-      std::vector<DeviceId>(assignment.begin(), assignment.end()), topology_, engine_.get(),
-      GroupCommunicator::Options{options_.timeout, options_.deterministic, options_.algorithms});
+  auto communicator =
+      std::make_shared<GroupCommunicator>(std::vector<DeviceId>(assignment.begin(), assignment.end()),
+                                          topology_, engine_.get(), std::move(options));
   std::lock_guard<std::mutex> lock(mutex_);
   return communicators_.emplace(communicator->id(), communicator).first->second;
 }

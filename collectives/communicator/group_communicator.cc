@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +23,11 @@ constexpr size_t kExpectedKept = 4096;
 // than it saves.
 constexpr int64_t kInlineCompletionBytes = 64 << 10;
 
+uint64_t HashOfText(uint64_t hash, absl::string_view text) {
+  for (char c : text) hash = MixHash(hash, static_cast<unsigned char>(c));
+  return hash;
+}
+
 uint64_t HashOfAssignment(absl::Span<const DeviceId> assignment) {
   uint64_t hash = assignment.size();
   for (DeviceId device : assignment) hash = MixHash(hash, static_cast<uint64_t>(device.value()));
@@ -31,9 +35,9 @@ uint64_t HashOfAssignment(absl::Span<const DeviceId> assignment) {
 }
 
 // Of all that participants must agree on.
-uint64_t HashOfOperation(const CollectiveOp& op, absl::string_view algorithms) {
+uint64_t HashOfOperation(const CollectiveOp& op, absl::string_view preferences) {
   uint64_t hash = MixHash(static_cast<uint64_t>(op.kind), static_cast<uint64_t>(op.reduction));
-  for (char c : algorithms) hash = MixHash(hash, static_cast<unsigned char>(c));
+  hash = HashOfText(hash, preferences);
   for (const CollectiveArray& array : op.arrays) {
     for (int64_t field : {static_cast<int64_t>(array.type), array.elements, array.in.outer,
                           array.in.block_elements, array.out.outer, array.out.block_elements}) {
@@ -51,10 +55,8 @@ uint64_t HashOfOperation(const CollectiveOp& op, absl::string_view algorithms) {
   return hash;
 }
 
-struct Free {
-  void operator()(char* memory) const { std::free(memory); }
-};
-using StagingMemory = std::unique_ptr<char[], Free>;
+// What one world keeps at most of memory to pack data in that is not used just now.
+constexpr int64_t kKeptStagingBytes = 256 << 20;
 
 }  // namespace
 
@@ -89,10 +91,14 @@ struct GroupCommunicator::Meeting {
   GroupPlan own_plan;  // where the group's does not serve all executions
   std::vector<const void* const*> input_tables;
   std::vector<void* const*> output_tables;
-  std::vector<StagingMemory> staging;
-  std::vector<char*> staging_pointers;
+  std::shared_ptr<Allocator> allocator;
+  std::vector<char*> staging;
 
-  MemoryBinding binding() const { return {input_tables, output_tables, staging_pointers}; }
+  ~Meeting() {
+    for (char* memory : staging) allocator->Free(memory);
+    if (!staging.empty() && allocator->Stats().bytes_cached > kKeptStagingBytes) allocator->Trim();
+  }
+  MemoryBinding binding() const { return {input_tables, output_tables, staging}; }
   bool aliased() const {
     for (size_t k = 0; k < inputs.size(); ++k) {
       for (size_t a = 0; a < outputs[k].size(); ++a) {
@@ -101,16 +107,15 @@ struct GroupCommunicator::Meeting {
     }
     return false;
   }
-  bool Bind(const GroupPlan& plan) {
+  absl::Status Bind(const GroupPlan& plan) {
     for (const auto& table : inputs) input_tables.push_back(table.data());
     for (const auto& table : outputs) output_tables.push_back(table.data());
     for (int64_t bytes : plan.staging_bytes) {
-      const size_t rounded = (static_cast<size_t>(bytes) + 63) / 64 * 64;
-      staging.emplace_back(static_cast<char*>(std::aligned_alloc(64, std::max<size_t>(rounded, 64))));
-      if (staging.back() == nullptr) return false;
-      staging_pointers.push_back(staging.back().get());
+      const absl::StatusOr<void*> memory = allocator->Allocate(bytes, "staging");
+      if (!memory.ok()) return memory.status();
+      staging.push_back(static_cast<char*>(*memory));
     }
-    return true;
+    return absl::OkStatus();
   }
   void SetAll(const absl::Status& status) {
     for (Promise& promise : promises) promise.Set(status);
@@ -122,8 +127,8 @@ GroupCommunicator::GroupCommunicator(std::vector<DeviceId> assignment, const Top
     : assignment_(std::move(assignment)),
       topology_(topology),
       engine_(engine),
-      options_(options),
-      id_(HashOfAssignment(assignment_)) {}
+      options_(std::move(options)),
+      id_(HashOfText(HashOfAssignment(assignment_), options_.own_name ? options_.algorithms : "")) {}
 
 // ---- planning
 
@@ -131,7 +136,8 @@ absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::M
     const CollectiveOp& op) const {
   auto planned = std::make_shared<Planned>();
   planned->op = op;
-  planned->hash = HashOfOperation(op, options_.algorithms);
+  planned->hash = HashOfOperation(
+      op, absl::StrCat(options_.algorithms, "\n", options_.table == nullptr ? "" : options_.table->text()));
   const int partitions = static_cast<int>(assignment_.size());
   planned->group_of.assign(partitions, -1);
   planned->member_of.assign(partitions, -1);
@@ -158,8 +164,8 @@ absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::M
       planned->member_of[partition] = k;
     }
     for (bool aliased : {false, true}) {
-      group->plans[aliased] =
-          PlanGroup(op, group->view, {aliased, options_.deterministic, options_.algorithms});
+      group->plans[aliased] = PlanGroup(
+          op, group->view, {aliased, options_.deterministic, options_.algorithms, options_.table.get()});
       SHOAL_RETURN_IF_ERROR(group->plans[aliased].status());
     }
     planned->groups.push_back(std::move(group));
@@ -264,6 +270,7 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
     if (slot == nullptr) {
       slot = std::make_shared<Meeting>();
       slot->planned = *planned;
+      slot->allocator = options_.staging;
       slot->group = group;
       slot->key = key;
       slot->missing = members;
@@ -302,13 +309,12 @@ void GroupCommunicator::Carry(std::shared_ptr<Meeting> meeting) {
     meeting->own_plan = *std::move(own);
   }
   const GroupPlan& plan = is_ragged ? meeting->own_plan : *meeting->group->plans[meeting->aliased()];
-  if (!meeting->Bind(plan)) {
-    return meeting->SetAll(
-        absl::ResourceExhaustedError(absl::StrCat("no memory to pack ", NameOf(*meeting))));
+  if (absl::Status bound = meeting->Bind(plan); !bound.ok()) {
+    return meeting->SetAll(Annotate(bound, absl::StrCat("no memory to pack ", NameOf(*meeting))));
   }
-  RunPhases(plan.before, meeting->binding());
+  RunPhases(plan.before, meeting->binding(), options_.workers);
   if (!plan.lanes.empty()) return CarryBetweenProcesses(std::move(meeting), plan);
-  RunPhases(plan.after, meeting->binding());
+  RunPhases(plan.after, meeting->binding(), options_.workers);
   meeting->SetAll(absl::OkStatus());
 }
 
@@ -330,9 +336,10 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, 
     bytes += plan.lanes[lane].offsets.back();
   }
   const bool large = bytes + BytesOf(plan.after) > kInlineCompletionBytes;
-  request.done = [meeting, &plan, large](const absl::Status& status, bool by_starter) {
-    const auto finish = [meeting, &plan, status] {
-      if (status.ok()) RunPhases(plan.after, meeting->binding());
+  request.done = [meeting, &plan, large, workers = options_.workers](const absl::Status& status,
+                                                                     bool by_starter) {
+    const auto finish = [meeting, &plan, status, workers] {
+      if (status.ok()) RunPhases(plan.after, meeting->binding(), workers);
       meeting->SetAll(status);
     };
     large && !by_starter ? Arena::Get().Submit(finish) : finish();

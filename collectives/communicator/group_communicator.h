@@ -16,6 +16,7 @@
 #include "collectives/communicator/group_plan.h"
 #include "collectives/engine/engine.h"
 #include "core/base/topology.h"
+#include "core/memory/allocator.h"
 #include "core/runtime/communicator.h"
 #include "core/tasks/future.h"
 
@@ -27,6 +28,10 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
     absl::Duration timeout;
     bool deterministic = false;
     std::string algorithms;  // SelectAlgorithm's wishes
+    std::shared_ptr<const AlgorithmTable> table = nullptr;
+    std::shared_ptr<Allocator> staging;  // memory to pack data in
+    int workers = 1;                     // of the arena, that copies and reductions may use
+    bool own_name = false;               // apart from that of the same assignment with other algorithms
   };
   // `engine` is null in a job of one process; else it outlives all calls.
   GroupCommunicator(std::vector<DeviceId> assignment, const Topology& topology, Engine* engine,

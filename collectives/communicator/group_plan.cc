@@ -14,6 +14,8 @@ namespace {
 
 // Chunk edges fall on cache lines where that is possible.
 constexpr int64_t kCacheLine = 64;
+// Of a chunk that crosses the network, and how many at most.
+constexpr int64_t kSliceBytes = 1 << 20, kMostSlices = 16;
 
 // Adds the jobs and the lane of one array of the operation to a plan.
 class ArrayPlanner {
@@ -61,21 +63,22 @@ class ArrayPlanner {
   }
 
   void IndexProcesses();
-  bool Alone() const { return group_.processes.size() == 1; }
+  int processes() const { return static_cast<int>(group_.processes.size()); }
+  bool Alone() const { return processes() == 1; }
   // Whether an array laid out as `blocks` is packed by process already.
   bool IsPacked(const Blocks& blocks) const { return blocks.outer <= 1 && in_order_; }
   const Algorithm& Select(CollectiveKind kind, int64_t bytes) const {
-    return SelectAlgorithm(kind, {static_cast<int>(group_.processes.size()), bytes, group_.one_host},
-                           options_.algorithms);
+    return SelectAlgorithm(kind, {processes(), bytes, group_.hosts()}, options_.algorithms, options_.table);
   }
   Schedule Build(CollectiveKind kind, int64_t bytes, int root = 0) const {
-    return Select(kind, bytes).build(static_cast<int>(group_.processes.size()), group_.self, root);
+    return Select(kind, bytes).build({processes(), group_.self, root, group_.host_of});
   }
 
   Phase& Before() { return plan_->before.emplace_back(); }
   Phase& After() { return plan_->after.emplace_back(); }
   void AddLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory);
-  std::vector<int64_t> EvenOffsets(int chunks) const;
+  void AddOneLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory);
+  std::vector<int64_t> EvenOffsets(int64_t elements, int chunks) const;
   std::vector<int64_t> PackedOffsets(int64_t part_bytes) const;
   std::vector<int64_t> ExchangeOffsets(int64_t part_bytes) const;
   ReduceJob ReduceOf(std::vector<Rows> sources, std::vector<Rows> targets, int64_t bytes) const {
@@ -117,7 +120,23 @@ void ArrayPlanner::IndexProcesses() {
   }
 }
 
+// Data that crosses the network goes in slices, so that one is reduced while others are under way.
 void ArrayPlanner::AddLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory) {
+  const int64_t chunk = offsets.back() / schedule.chunks;
+  const int slices = static_cast<int>(std::clamp<int64_t>(chunk / kSliceBytes, 1, kMostSlices));
+  if (group_.hosts() == 1 || !schedule.single_chunks || slices == 1)
+    return AddOneLane(std::move(schedule), std::move(offsets), std::move(memory));
+  std::vector<int64_t> finer;
+  for (size_t c = 0; c + 1 < offsets.size(); ++c) {
+    std::vector<int64_t> inner = EvenOffsets((offsets[c + 1] - offsets[c]) / width_, slices);
+    for (int s = 0; s < slices; ++s) finer.push_back(offsets[c] + inner[s]);
+  }
+  finer.push_back(offsets.back());
+  for (int s = 0; s < slices; ++s) AddOneLane(SliceOf(schedule, s, slices), finer, memory);
+}
+
+void ArrayPlanner::AddOneLane(Schedule schedule, std::vector<int64_t> offsets,
+                              std::vector<LaneMemory> memory) {
   LanePlan lane{std::move(schedule), spec_.type, op_.reduction, std::move(offsets)};
   if (lane.schedule.scratch_slots > 0) {
     memory.push_back({Staging(lane.schedule.scratch_slots * lane.largest_chunk()), 0});
@@ -126,9 +145,8 @@ void ArrayPlanner::AddLane(Schedule schedule, std::vector<int64_t> offsets, std:
   plan_->memory.push_back(std::move(memory));
 }
 
-std::vector<int64_t> ArrayPlanner::EvenOffsets(int chunks) const {
-  std::vector<int64_t> offsets =
-      EvenChunks(spec_.elements, chunks, std::max<int64_t>(1, kCacheLine / width_));
+std::vector<int64_t> ArrayPlanner::EvenOffsets(int64_t elements, int chunks) const {
+  std::vector<int64_t> offsets = EvenChunks(elements, chunks, std::max<int64_t>(1, kCacheLine / width_));
   for (int64_t& offset : offsets) offset *= width_;
   return offsets;
 }
@@ -173,7 +191,7 @@ void ArrayPlanner::AllReduce() {
     source = schedule.in_place ? Output(0) : Staging(bytes_);
     Before().reductions.push_back(ReduceOf(inputs, {Whole(source, bytes_)}, bytes_));
   }
-  std::vector<int64_t> offsets = EvenOffsets(schedule.chunks);
+  std::vector<int64_t> offsets = EvenOffsets(spec_.elements, schedule.chunks);
   AddLane(std::move(schedule), std::move(offsets), {{source, 0}, {Output(0), 0}});
   CopyToOtherMembers(bytes_);
 }
@@ -182,7 +200,7 @@ void ArrayPlanner::OrderedAllReduce() {
   std::vector<LaneMemory> memory = {{Input(0), 0}, {Output(0), 0}, {}};
   for (int k = 0; k < members_; ++k) memory.push_back({Input(k), 0});
   AddLane(OrderedAllReduceSchedule(group_.process_of, group_.self),
-          EvenOffsets(static_cast<int>(count_.size())), std::move(memory));
+          EvenOffsets(spec_.elements, static_cast<int>(count_.size())), std::move(memory));
   CopyToOtherMembers(bytes_);
 }
 
@@ -426,7 +444,13 @@ GroupView::GroupView(std::vector<PartitionId> group, absl::Span<const DeviceId> 
     process_of.push_back(static_cast<int>(it - processes.begin()));
     if (it == processes.end()) processes.push_back(process);
     if (process == topology.self) local_ranks.push_back(r);
-    one_host = one_host && topology.SameHost(process, processes[0]);
+  }
+  std::vector<HostId> hosts;
+  for (ProcessId process : processes) {
+    const HostId host = topology.process(process).host;
+    const auto it = std::find(hosts.begin(), hosts.end(), host);
+    host_of.push_back(static_cast<int>(it - hosts.begin()));
+    if (it == hosts.end()) hosts.push_back(host);
   }
   const auto here = std::find(processes.begin(), processes.end(), topology.self);
   self = static_cast<int>(here - processes.begin());

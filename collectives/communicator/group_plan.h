@@ -6,12 +6,14 @@
 // (process, rank). The packing is skipped where the users' arrays have that order already.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "collectives/algorithms/table.h"
 #include "collectives/communicator/memory_jobs.h"
 #include "collectives/engine/run.h"
 #include "core/base/ids.h"
@@ -26,12 +28,13 @@ struct GroupView {
   std::vector<ProcessId> processes;     // that have members, by first appearance; process ranks count in it
   std::vector<int> process_of;          // process rank, by rank
   std::vector<int> local_ranks;         // ranks of this process's members, ascending; "member" counts in it
+  std::vector<int> host_of;             // by process rank: hosts counted by first appearance
   int self = 0;                         // this process's rank
-  bool one_host = true;
 
   GroupView(std::vector<PartitionId> members, absl::Span<const DeviceId> assignment,
             const Topology& topology);
   int ranks() const { return static_cast<int>(partitions.size()); }
+  int hosts() const { return *std::max_element(host_of.begin(), host_of.end()) + 1; }
   int members() const { return static_cast<int>(local_ranks.size()); }
 };
 
@@ -52,6 +55,7 @@ struct PlanOptions {
   bool aliased = false;        // some member's output is its input's memory
   bool deterministic = false;  // reduce in the order of ranks, whoever hosts them
   std::string algorithms;      // SelectAlgorithm's wishes
+  const AlgorithmTable* table = nullptr;
 };
 
 // InvalidArgument if the operation makes no sense (a reduction of that type, counts that do not divide).

@@ -105,14 +105,14 @@ int64_t BytesOf(absl::Span<const Phase> phases) {
   return bytes;
 }
 
-void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding) {
+void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers) {
   for (const Phase& phase : phases) {
     int64_t slices = 0;
     for (const ReduceJob& job : phase.reductions) slices += SlicesOf(job.bytes);
     for (const CopyJob& job : phase.copies) slices += SlicesOf(job.bytes);
     const int64_t bytes = BytesOf(absl::MakeConstSpan(&phase, 1));
     const Copy copy = bytes >= kPastCachesBytes ? CopyPastCaches : CopyThroughCaches;
-    if (slices <= 1 || bytes < kParallelBytes) {
+    if (slices <= 1 || workers == 1 || bytes < kParallelBytes) {
       RunSlices(phase, binding, copy, 0, slices);
     } else {
       Arena::Get().ParallelFor(

@@ -57,7 +57,8 @@ struct MemoryBinding {
 };
 
 int64_t BytesOf(absl::Span<const Phase> phases);
-// Returns when all is done; large phases use the arena, small ones only this thread.
-void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding);
+// Returns when all is done; large phases use the arena if there is more than one of `workers`, small ones
+// only this thread.
+void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers);
 
 }  // namespace shoal

@@ -25,6 +25,8 @@ class World : public CollectiveWorld {
 
   absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicator(
       absl::Span<const DeviceId> assignment) override;
+  absl::StatusOr<std::shared_ptr<Communicator>> CommunicatorOf(absl::Span<const DeviceId> assignment,
+                                                               absl::string_view algorithms) override;
   void ProcessFailed(ProcessId process, const absl::Status& why) override;
   bool Leave(absl::string_view why, absl::Duration wait) override;
   absl::Status Health() const override;
@@ -32,10 +34,13 @@ class World : public CollectiveWorld {
  private:
   std::vector<std::shared_ptr<GroupCommunicator>> Communicators();
   std::shared_ptr<GroupCommunicator> Find(uint64_t communicator);
+  absl::StatusOr<std::shared_ptr<Communicator>> Register(absl::Span<const DeviceId> assignment,
+                                                         GroupCommunicator::Options options);
   void RunFailed(uint64_t communicator, int64_t run, const absl::Status& why);
 
   const Topology topology_;
   const CollectiveOptions options_;
+  const std::shared_ptr<Allocator> staging_;
   std::mutex mutex_;
   absl::flat_hash_map<uint64_t, std::shared_ptr<GroupCommunicator>>
       communicators_;               // by id; guarded by mutex_

@@ -34,10 +34,19 @@ constexpr int64_t kLeastPatience = 5'000, kMostPatience = 200'000;
 // Longer than this nobody but the progress thread works for others.
 constexpr int64_t kLongestStay = 50'000'000;
 
+int ProcessesHere(const Topology& topology) {
+  int here = 0;
+  for (const ProcessInfo& process : topology.processes)
+    here += process.host == topology.process(topology.self).host;
+  return here;
+}
+
 // Set while this thread stays with a run: what it starts meanwhile, from callbacks, it does not stay with.
 thread_local bool stays_with_a_run = false;
 
 }  // namespace
+
+int ShareOfCores(const Topology& topology) { return std::max(1, AvailableCores() / ProcessesHere(topology)); }
 
 Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
                absl::Duration timeout, Handlers handlers)
@@ -58,12 +67,8 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
                                                   absl::StrCat(health_.message(), "; ", why.message()));
           }),
       diagnosis_(topology) {
-  int here = 0;
-  for (const ProcessInfo& process : topology_.processes)
-    here += process.host == topology_.process(topology_.self).host;
-  const int cores = AvailableCores();
-  spins_ = here < cores;
-  helpers_ = std::clamp(cores / here - 1, 0, kMostHelpers);
+  spins_ = ProcessesHere(topology_) < AvailableCores();
+  helpers_ = std::min(ShareOfCores(topology_) - 1, kMostHelpers);
   patience_ns_ = kMostPatience;
   thread_ = std::thread([this] { ProgressThread(); });
 }

@@ -33,6 +33,10 @@
 
 namespace shoal {
 
+// Cores of this host that this process may keep busy while the job's other processes here do the same; at
+// least 1.
+int ShareOfCores(const Topology& topology);
+
 class Engine {
  public:
   struct Handlers {

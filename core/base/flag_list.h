@@ -20,4 +20,5 @@
   F(SHOAL_TIMELINE, kString, "", "write what every device did when into this file, a trace for Perfetto")   \
   F(SHOAL_TIMEOUT_S, kInt, "300", "seconds that a process may be missing from a collective")                \
   F(SHOAL_TRACE, kBool, "0", "print a line for every PJRT call with its arguments and time")                \
-  F(SHOAL_TRANSPORT, kString, "auto", "transport between hosts: auto, mpi or ucx")
+  F(SHOAL_TRANSPORT, kString, "auto", "transport between hosts: auto, mpi or ucx")                          \
+  F(SHOAL_TUNING, kString, "", "file with a table of algorithms of collectives, written by shoal-tune")

@@ -25,8 +25,10 @@ def can_make_hosts():
 
 
 class Hosts:
-    def __init__(self, count):
+    def __init__(self, count, rate=None):
+        """`rate` limits what each host sends, as tc says it: 1gbit."""
         self.count = count
+        self.rate = rate
         self.tag = f"shoal{os.getpid()}"
         self.directory = tempfile.TemporaryDirectory()
 
@@ -56,6 +58,9 @@ class Hosts:
             self.ip("-n", self.name(host), "addr", "add", f"10.77.0.{host}/24", "dev", "eth0")
             self.ip("-n", self.name(host), "link", "set", "eth0", "up")
             self.ip("-n", self.name(host), "link", "set", "lo", "up")
+            if self.rate is not None:
+                subprocess.run(self.on(host, ["tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", self.rate,
+                                              "burst", "1mbit", "latency", "50ms"]), check=True)
         # mpirun's way to start its daemon on another host.
         agent = pathlib.Path(self.directory.name) / "agent"
         agent.write_text(f'#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nhost=$1; shift\nexec ip netns exec {self.tag}-h${{host##*.}} bash -c "$*"\n')

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collectives/algorithms/select.h"
+#include "collectives/algorithms/table.h"
 
 namespace shoal {
 namespace {
@@ -21,10 +22,13 @@ using Data = std::vector<int64_t>;
 // lacks its message fails the test after everybody has had a turn.
 class Simulation {
  public:
-  Simulation(std::vector<Schedule> schedules, int chunk_elements, int first_chunk_extra)
-      : schedules_(std::move(schedules)), ranks_(static_cast<int>(schedules_.size())) {
+  Simulation(std::vector<Schedule> schedules, int chunk_elements, int first_chunk_extra, int slices)
+      : whole_(std::move(schedules)),
+        schedules_(whole_),
+        ranks_(static_cast<int>(schedules_.size())),
+        slices_(slices) {
     offsets_.push_back(0);
-    for (int c = 0; c < schedules_[0].chunks; ++c) {
+    for (int c = 0; c < schedules_[0].chunks * slices; ++c) {
       offsets_.push_back(offsets_.back() +
                          (chunk_elements == 0 ? 0 : chunk_elements + (c == 0 ? first_chunk_extra : 0)));
       biggest_ = std::max(biggest_, offsets_[c + 1] - offsets_[c]);
@@ -32,14 +36,28 @@ class Simulation {
     for (int r = 0; r < ranks_; ++r) {
       input.emplace_back(offsets_.back());
       output.emplace_back(offsets_.back(), -1);
-      scratch_.emplace_back(biggest_ * schedules_[0].scratch_slots, -2);
+      scratch_.emplace_back(biggest_ * schedules_[r].scratch_slots, -2);
     }
   }
 
-  int64_t Offset(int chunk) const { return offsets_[chunk]; }
+  int64_t Offset(int chunk) const { return offsets_[chunk * slices_]; }
   int64_t total() const { return offsets_.back(); }
 
   void Run() {
+    for (int slice = 0; slice < slices_; ++slice) {
+      for (int r = 0; slices_ > 1 && r < ranks_; ++r) schedules_[r] = SliceOf(whole_[r], slice, slices_);
+      sent_.clear();
+      RunSchedules();
+    }
+  }
+
+  std::vector<Data> input, output;
+  size_t messages_sent = 0, elements_sent = 0;
+
+ private:
+  using Key = std::tuple<int, int, size_t>;  // from, to, round
+
+  void RunSchedules() {
     std::vector<size_t> round(ranks_, 0);
     bool progress = true;
     while (progress) {
@@ -55,12 +73,6 @@ class Simulation {
       ASSERT_EQ(round[r], schedules_[r].rounds.size()) << "rank " << r << " is stuck";
     for (const auto& [key, queue] : messages_) ASSERT_TRUE(queue.empty()) << "a message nobody wanted";
   }
-
-  std::vector<Data> input, output;
-  size_t messages_sent = 0, elements_sent = 0;
-
- private:
-  using Key = std::tuple<int, int, size_t>;  // from, to, round
 
   int64_t* At(int rank, const Block& block) {
     if (block.buffer == kScratchBuffer) return scratch_[rank].data() + block.slot * biggest_;
@@ -123,8 +135,9 @@ class Simulation {
     }
   }
 
-  std::vector<Schedule> schedules_;
-  int ranks_;
+  const std::vector<Schedule> whole_;
+  std::vector<Schedule> schedules_;  // of the slice under way
+  const int ranks_, slices_;
   std::vector<int64_t> offsets_;
   int64_t biggest_ = 0;
   std::vector<Data> scratch_;
@@ -134,6 +147,7 @@ class Simulation {
 
 struct Case {
   int ranks, chunk, extra, root;
+  std::vector<int> host_of = {};
 };
 
 void Fill(Simulation& sim, int ranks) {
@@ -191,8 +205,8 @@ void CheckBroadcast(Simulation& sim, const Case& c) {
 void Check(const Algorithm& algorithm, const Case& c) {
   const int extra = algorithm.collective == CollectiveKind::kAllToAll ? 0 : c.extra;
   std::vector<Schedule> schedules;
-  for (int r = 0; r < c.ranks; ++r) schedules.push_back(algorithm.build(c.ranks, r, c.root));
-  Simulation sim(schedules, c.chunk, extra);
+  for (int r = 0; r < c.ranks; ++r) schedules.push_back(algorithm.build({c.ranks, r, c.root, c.host_of}));
+  Simulation sim(schedules, c.chunk, extra, schedules[0].single_chunks ? 1 + c.root % 3 : 1);
   Fill(sim, c.ranks);
   switch (algorithm.collective) {
     case CollectiveKind::kAllReduce:
@@ -226,21 +240,71 @@ TEST(ScheduleTest, EveryAlgorithmEqualsItsDefinition) {
   }
 }
 
+// Hosts of many, few and one process, in order and not.
+TEST(ScheduleTest, EveryAlgorithmWorksOnEveryArrangementOfHosts) {
+  const std::vector<std::vector<int>> arrangements = {
+      {0, 0, 1, 1},       {0, 1, 0, 1},       {0, 0, 0, 1},
+      {0, 1, 1, 1, 0},    {0, 1, 2, 0, 1, 2}, {0, 1, 2, 2, 2},
+      {0, 0, 1, 1, 2, 2}, {0, 1, 1, 0, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 8}};
+  for (const Algorithm& algorithm : AllAlgorithms()) {
+    for (const std::vector<int>& host_of : arrangements) {
+      const int ranks = static_cast<int>(host_of.size());
+      for (int root = 0; root < ranks; ++root) {
+        for (const auto [chunk, extra] : {std::pair{0, 0}, {1, 0}, {3, 2}}) {
+          SCOPED_TRACE(testing::Message()
+                       << algorithm.name << " of collective " << static_cast<int>(algorithm.collective)
+                       << ", hosts " << testing::PrintToString(host_of) << ", root " << root << ", chunk "
+                       << chunk << "+" << extra);
+          Check(algorithm, {ranks, chunk, extra, root, host_of});
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// How often the data as a whole leaves host 0 for others.
+double TimesSent(ScheduleBuilder build, const std::vector<int>& host_of) {
+  double sent = 0;
+  for (size_t r = 0; r < host_of.size(); ++r) {
+    if (host_of[r] != 0) continue;
+    const Schedule schedule = build({static_cast<int>(host_of.size()), static_cast<int>(r), 0, host_of});
+    for (const auto& round : schedule.rounds) {
+      for (const Step& step : round) {
+        const bool leaves = step.kind == StepKind::kSend && host_of[step.peer] != 0;
+        sent += leaves ? static_cast<double>(step.block.count) / schedule.chunks : 0;
+      }
+    }
+  }
+  return sent;
+}
+
+TEST(ScheduleTest, BetweenHostsEachByteGoesOnce) {
+  const std::vector<int> two = {0, 0, 1, 1}, three = {0, 1, 2, 2, 1, 0};
+  EXPECT_DOUBLE_EQ(TimesSent(HierarchicalAllReduce, two), 1);
+  EXPECT_DOUBLE_EQ(TimesSent(HierarchicalAllGather, two), 0.5);
+  EXPECT_DOUBLE_EQ(TimesSent(HierarchicalReduceScatter, two), 0.5);
+  EXPECT_DOUBLE_EQ(TimesSent(HierarchicalBroadcast, two), 1);
+  EXPECT_DOUBLE_EQ(TimesSent(HierarchicalAllReduce, three), 4. / 3);
+  EXPECT_DOUBLE_EQ(TimesSent(HierarchicalAllGather, three), 2. / 3);
+  EXPECT_DOUBLE_EQ(TimesSent(HierarchicalReduceScatter, three), 2. / 3);
+}
+
 // The promises of the table's "good for": rounds and bytes.
 TEST(ScheduleTest, RoundsAreAsFewAsPromised) {
   for (int ranks = 2; ranks <= 9; ++ranks) {
     int log = 0;
     while ((1 << log) < ranks) ++log;
-    EXPECT_EQ(LinearAllReduce(ranks, 0, 0).rounds.size(), 1u);
-    EXPECT_EQ(DirectAllReduce(ranks, 0, 0).rounds.size(), 2u);
-    EXPECT_EQ(static_cast<int>(BruckAllGather(ranks, 0, 0).rounds.size()), log);
-    EXPECT_EQ(static_cast<int>(BinomialBroadcast(ranks, 0, 0).rounds.size()), log);
-    EXPECT_EQ(static_cast<int>(RingAllReduce(ranks, 0, 0).rounds.size()), 2 * (ranks - 1));
+    EXPECT_EQ(LinearAllReduce({ranks}).rounds.size(), 1u);
+    EXPECT_EQ(DirectAllReduce({ranks}).rounds.size(), 2u);
+    EXPECT_EQ(static_cast<int>(BruckAllGather({ranks}).rounds.size()), log);
+    EXPECT_EQ(static_cast<int>(BinomialBroadcast({ranks}).rounds.size()), log);
+    EXPECT_EQ(static_cast<int>(RingAllReduce({ranks}).rounds.size()), 2 * (ranks - 1));
   }
 }
 
 TEST(ScheduleTest, Prints) {
-  EXPECT_EQ(ToString(DirectAllReduce(3, 1, 0)),
+  EXPECT_EQ(ToString(DirectAllReduce({3, 1})),
             "direct: 3 chunks\n"
             "0: send in[2] to 2; send in[0] to 0; out[1] = from 0 + in[1] + from 2\n"
             "1: send out[1] to 2; send out[1] to 0; out[2] from 2; out[0] from 0\n");
@@ -256,8 +320,8 @@ TEST(SelectTest, EverySituationHasAnAlgorithmAndSmallDataIsLinear) {
   for (const Algorithm& algorithm : AllAlgorithms()) {
     for (int ranks : {2, 3, 5, 64, 1000}) {
       for (int64_t bytes : {int64_t{0}, int64_t{4}, int64_t{1} << 20, int64_t{1} << 33}) {
-        for (bool one_host : {false, true}) {
-          const Situation situation{ranks, bytes, one_host};
+        for (int hosts : {1, (ranks + 1) / 2, ranks}) {
+          const Situation situation{ranks, bytes, hosts};
           const Algorithm& chosen = SelectAlgorithm(algorithm.collective, situation);
           EXPECT_EQ(chosen.collective, algorithm.collective);
           EXPECT_TRUE(chosen.applies(situation));
@@ -265,13 +329,14 @@ TEST(SelectTest, EverySituationHasAnAlgorithmAndSmallDataIsLinear) {
       }
     }
   }
-  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {4, 1024, true}).name, "linear");
-  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {4, 32 << 20, true}).name, "direct");
-  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {16, 1 << 30, false}).name, "ring");
+  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {4, 1024}).name, "linear");
+  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {4, 32 << 20}).name, "direct");
+  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {16, 1 << 30, 16}).name, "ring");
+  EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, {4, 32 << 20, 2}).name, "hierarchical");
 }
 
 TEST(SelectTest, WishesGoFirstAndNonsenseIsNamed) {
-  const Situation small{4, 1024, true};
+  const Situation small{4, 1024};
   EXPECT_EQ(SelectAlgorithm(CollectiveKind::kAllReduce, small, "all-gather=bruck,all-reduce=ring").name,
             "ring");
   EXPECT_EQ(SelectAlgorithm(CollectiveKind::kReduceScatter, small, "all-gather=bruck").name, "direct");
@@ -280,6 +345,37 @@ TEST(SelectTest, WishesGoFirstAndNonsenseIsNamed) {
   const std::string message(CheckAlgorithms("all-reduce=ring,all-reduce=bruck").message());
   EXPECT_NE(message.find("'all-reduce=bruck' names no algorithm"), std::string::npos) << message;
   EXPECT_NE(message.find("all-gather=bruck"), std::string::npos) << message;
+}
+
+TEST(SelectTest, ATableGoesBeforeTheListAndAfterWishes) {
+  const auto table = AlgorithmTable::Parse(
+      "shoal-table 1\n"
+      "# measured by nobody\n"
+      "all-reduce one-host 4 - ring\n"
+      "all-reduce one-host 4 1000 halving_doubling  # small\n"
+      "all-reduce one-host 64 - linear\n"
+      "all-gather shared-hosts 8 - bruck\n");
+  ASSERT_TRUE(table.ok()) << table.status();
+  const auto name = [&](CollectiveKind kind, const Situation& situation, const char* wishes = "") {
+    return SelectAlgorithm(kind, situation, wishes, &*table).name;
+  };
+  EXPECT_EQ(name(CollectiveKind::kAllReduce, {4, 1000}), "halving_doubling");
+  EXPECT_EQ(name(CollectiveKind::kAllReduce, {4, 1001}), "ring");
+  EXPECT_EQ(name(CollectiveKind::kAllReduce, {9, 1001}), "ring");  // 9 is nearer to 4 than to 64
+  EXPECT_EQ(name(CollectiveKind::kAllReduce, {32, 1001}), "linear");
+  EXPECT_EQ(name(CollectiveKind::kAllReduce, {4, 1001}, "all-reduce=direct"), "direct");
+  EXPECT_EQ(name(CollectiveKind::kAllReduce, {4, 1 << 30, 2}), "hierarchical");  // no row for such hosts
+  EXPECT_EQ(name(CollectiveKind::kAllGather, {8, 1 << 20, 2}), "bruck");
+  EXPECT_EQ(name(CollectiveKind::kAllGather, {8, 1 << 20, 8}), "ring");
+}
+
+TEST(SelectTest, ATableThatMeansNothingIsAnError) {
+  for (const char* text :
+       {"", "all-reduce one-host 4 - ring", "shoal-table 1\nall-reduce one-host 4 - bruck",
+        "shoal-table 1\nall-reduce one-host 1 - ring", "shoal-table 1\n\nall-reduce some-host 4 - ring",
+        "shoal-table 1\nall-reduce one-host 4 -1 ring", "shoal-table 1\nall-reduce one-host 4 ring"}) {
+    EXPECT_EQ(AlgorithmTable::Parse(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ struct Setup {
   std::vector<int> devices;
   WireKind wire;
   bool deterministic = false;
-  bool own_hosts = false;
+  int per_host = 0;
 };
 
 std::ostream& operator<<(std::ostream& out, const Setup& setup) {
   for (int count : setup.devices) out << count << "_";
   return out << NameOfWire(setup.wire) << (setup.deterministic ? "_deterministic" : "")
-             << (setup.own_hosts ? "_own_hosts" : "");
+             << (setup.per_host > 0 ? absl::StrCat("_", setup.per_host, "_per_host") : "");
 }
 
 // Small whole numbers, which every type holds exactly, so that sums do not depend on their order.
@@ -114,7 +114,7 @@ class CollectivesTest : public testing::TestWithParam<Setup> {
     options.timeout = absl::Seconds(30);
     options.deterministic = GetParam().deterministic;
     job_ = std::make_unique<Job>(GetParam().devices, GetParam().wire, options, InProcessHub::Faults(),
-                                 GetParam().own_hosts);
+                                 GetParam().per_host);
   }
 
   static CollectiveArray Array(ElementType type, int64_t elements, Blocks in, Blocks out) {
@@ -235,12 +235,14 @@ TEST_P(CollectivesTest, Large) {
 TEST_P(CollectivesTest, LargerThanTheCaches) {
   const bool by_pointer = job_->partitions() == 4 && GetParam().devices.size() == 1;
   const bool by_pull = job_->partitions() == 3 && GetParam().wire == WireKind::kShm;
-  if (!by_pointer && !by_pull) GTEST_SKIP();
-  for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather}) {
+  const bool in_slices = job_->partitions() == 5 && GetParam().per_host == 2;
+  if (!by_pointer && !by_pull && !in_slices) GTEST_SKIP();
+  for (CollectiveKind kind :
+       {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
     CollectiveOp op{kind};
     const int64_t whole = kPastCachesBytes / 8 + 7777;
     op.arrays = {ArrayFor(kind, ElementType::kF64, job_->partitions(), 1,
-                          kind == CollectiveKind::kAllGather ? whole / job_->partitions() + 1 : whole)};
+                          kind == CollectiveKind::kAllReduce ? whole : whole / job_->partitions() + 1)};
     Check(op);
     if (HasFatalFailure()) return;
   }
@@ -357,8 +359,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Setup{{1, 1, 1}, WireKind::kShm}, Setup{{2, 1, 2}, WireKind::kShm},
                     Setup{{1, 1, 1}, WireKind::kShmTwoCopies}, Setup{{2, 2}, WireKind::kShmTwoCopies},
                     Setup{{2, 1, 1}, WireKind::kInProcess, true}, Setup{{1, 1, 1}, WireKind::kShm, true},
-                    Setup{{1, 1, 1, 1, 1}, WireKind::kInProcess, false, true},
-                    Setup{{1, 2, 1, 1, 1}, WireKind::kInProcessPieces, false, true}),
+                    Setup{{1, 1, 1, 1, 1}, WireKind::kInProcess, false, 1},
+                    Setup{{1, 2, 1, 1, 1}, WireKind::kInProcessPieces, false, 1},
+                    Setup{{1, 2, 1, 1}, WireKind::kInProcessPieces, false, 2},
+                    Setup{{1, 1, 1, 1, 2}, WireKind::kInProcess, false, 2}),
     [](const auto& info) {
       std::ostringstream name;
       name << info.param;

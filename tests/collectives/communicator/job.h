@@ -21,7 +21,7 @@
 namespace shoal {
 
 inline Topology MakeTopology(const std::vector<int>& devices, int self, const std::string& job,
-                             bool own_hosts = false) {
+                             int per_host = 0) {
   Topology topology;
   topology.self = ProcessId(self);
   topology.job = job;
@@ -31,7 +31,7 @@ inline Topology MakeTopology(const std::vector<int>& devices, int self, const st
     info.host_name = "testhost";
     info.pid = getpid();
     info.num_devices = count;
-    if (own_hosts) info.host = HostId(static_cast<int>(topology.processes.size()));
+    if (per_host > 0) info.host = HostId(static_cast<int>(topology.processes.size()) / per_host);
     info.first_device = DeviceId(first);
     first += count;
     topology.processes.push_back(info);
@@ -50,9 +50,9 @@ using Bytes = std::vector<char>;
 
 class Job {
  public:
-  // With `own_hosts` every process says that it has a host, and all its cores, to itself.
+  // With `per_host` so many processes say that they share a host, and its cores; without, all do.
   Job(std::vector<int> devices, WireKind kind, CollectiveOptions options = {},
-      InProcessHub::Faults faults = {}, bool own_hosts = false)
+      InProcessHub::Faults faults = {}, int per_host = 0)
       : devices_(std::move(devices)) {
     const int processes = static_cast<int>(devices_.size());
     const std::string name = absl::StrCat("test", getpid(), "_", reinterpret_cast<uintptr_t>(this));
@@ -80,7 +80,7 @@ class Job {
         doorbell = hub_->doorbell(ProcessId(p));
         wires.push_back(hub_->MakeWire(ProcessId(p)));
       }
-      worlds_.push_back(std::make_unique<World>(MakeTopology(devices_, p, name, own_hosts), std::move(wires),
+      worlds_.push_back(std::make_unique<World>(MakeTopology(devices_, p, name, per_host), std::move(wires),
                                                 doorbell, options));
     }
     std::vector<DeviceId> assignment;
