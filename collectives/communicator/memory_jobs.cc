@@ -19,8 +19,6 @@ constexpr int64_t kParallelBytes = 128 << 10;
 
 using Copy = void (*)(void* to, const void* from, int64_t bytes);
 
-void CopyThroughCaches(void* to, const void* from, int64_t bytes) { std::memcpy(to, from, bytes); }
-
 int64_t PositionOf(const Rows& rows, int64_t at) { return at / rows.row * rows.stride + at % rows.row; }
 
 void CopyRange(const CopyJob& job, const MemoryBinding& binding, Copy copy, int64_t begin, int64_t end) {

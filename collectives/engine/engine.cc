@@ -28,6 +28,8 @@ constexpr int kMostHelpers = 7;
 // between looks, doubled up to the second while nothing comes.
 constexpr int kYieldPasses = 100;
 constexpr absl::Duration kPollPause = absl::Microseconds(10), kLongestPollPause = absl::Microseconds(500);
+// And the longest while large data is under way: a fast network fills its buffers meanwhile.
+constexpr absl::Duration kLongestBulkPause = absl::Microseconds(20);
 // Patience of a run's starter, in nanoseconds of nothing coming: doubled when it was rewarded, halved when it
 // was in vain. To wake the progress thread, and then the one that waits for the result, takes some 50 us.
 constexpr int64_t kLeastPatience = 5'000, kMostPatience = 200'000;
@@ -266,23 +268,24 @@ void Engine::ProgressThread() {
   while (!stop_) {
     const uint32_t ticket = doorbell_->Ticket();
     Outcome outcome;
-    bool worked = false, backlog = false;
+    bool worked = false, backlog = false, moves_bulk = false;
     {
       std::lock_guard<std::mutex> lock(progress_mutex_);
       worked = ProgressOnce(&outcome);
       backlog = transport_.HasBacklog();
+      moves_bulk = transport_.needs_polling() && transport_.MovesBulk();
     }
     worked = worked || !outcome.ended.empty();
     Deliver(std::move(outcome));
     if (worked) {
       idle_passes = 0;
     } else {
-      Idle(ticket, backlog || (transport_.needs_polling() && active_ > 0), &idle_passes);
+      Idle(ticket, backlog || (transport_.needs_polling() && active_ > 0), moves_bulk, &idle_passes);
     }
   }
 }
 
-void Engine::Idle(uint32_t ticket, bool busy, int* idle_passes) {
+void Engine::Idle(uint32_t ticket, bool busy, bool moves_bulk, int* idle_passes) {
   ++*idle_passes;
   if (doorbell_->IsWatched()) return doorbell_->Wait(ticket, kTick);  // somebody else is at it
   if (active_ > 0 && spins_ && *idle_passes < kSpinPasses) return;
@@ -290,7 +293,8 @@ void Engine::Idle(uint32_t ticket, bool busy, int* idle_passes) {
     sched_yield();
   } else if (busy) {
     const int doublings = std::min(*idle_passes / 32, 10);
-    doorbell_->Wait(ticket, std::min(kPollPause * (1 << doublings), kLongestPollPause));
+    doorbell_->Wait(
+        ticket, std::min(kPollPause * (1 << doublings), moves_bulk ? kLongestBulkPause : kLongestPollPause));
   } else {
     doorbell_->Wait(ticket, transport_.needs_polling() ? absl::Milliseconds(5) : kTick);
   }

@@ -123,7 +123,7 @@ class Engine {
 
   void Deliver(Outcome outcome);
   void ProgressThread();
-  void Idle(uint32_t ticket, bool busy, int* idle_passes);
+  void Idle(uint32_t ticket, bool busy, bool moves_bulk, int* idle_passes);
 
   const Topology topology_;
   const absl::Duration timeout_;

@@ -15,6 +15,8 @@ constexpr int64_t kShortest = 4096;
 
 }  // namespace
 
+void CopyThroughCaches(void* to, const void* from, int64_t bytes) { std::memcpy(to, from, bytes); }
+
 void CopyPastCaches(void* to, const void* from, int64_t bytes) {
   char* target = static_cast<char*>(to);
   const char* source = static_cast<const char*>(from);

@@ -12,5 +12,7 @@ inline constexpr int64_t kPastCachesBytes = 16 << 20;
 // As memcpy. Four devices of one process, 32 MiB each, on busy memory: all-gather 61 ms instead of 92,
 // all-to-all 44 instead of 77, permute 48 instead of 78.
 void CopyPastCaches(void* to, const void* from, int64_t bytes);
+// memcpy, with the same signature.
+void CopyThroughCaches(void* to, const void* from, int64_t bytes);
 
 }  // namespace shoal

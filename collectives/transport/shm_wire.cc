@@ -22,6 +22,7 @@
 #include "collectives/transport/shm_ring.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/memory/shared_pages.h"
 
 namespace shoal {
 namespace {
@@ -68,6 +69,7 @@ struct ShmWire::Segment {
 struct ShmWire::Peer {
   ~Peer() {
     if (segment != nullptr) munmap(segment, bytes);
+    if (arrays != nullptr) munmap(const_cast<char*>(arrays), arrays_size);
     if (pid_fd >= 0) close(pid_fd);
   }
   ProcessId process;
@@ -77,6 +79,10 @@ struct ShmWire::Peer {
   bool can_pull = false;
   Segment* segment = nullptr;
   int64_t bytes = 0;
+  // Its shared pages: where they are here, if mapped, and there.
+  const char* arrays = nullptr;
+  uint64_t arrays_base = 0;
+  int64_t arrays_size = 0;
   ShmRing* to = nullptr;    // in its segment
   ShmRing* from = nullptr;  // in ours
 };
@@ -122,9 +128,14 @@ absl::StatusOr<std::unique_ptr<ShmWire>> ShmWire::Create(const Topology& topolog
   wire->capabilities_ = {"shared memory", ring_bytes / 16, /*bulk_channel=*/false, /*rings=*/true};
   // Where Yama guards ptrace (and with it single-copy reads), siblings need this to be let in.
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  SHOAL_RETURN_IF_ERROR(store->Set(
-      StoreKey(topology, topology.self),
-      absl::StrCat(getpid(), " ", fd, " ", own->nonce, " ", reinterpret_cast<uint64_t>(&own->nonce))));
+  std::string told =
+      absl::StrCat(getpid(), " ", fd, " ", own->nonce, " ", reinterpret_cast<uint64_t>(&own->nonce));
+  const SharedPages* arrays = single_copy ? SharedPages::Enable(static_cast<int>(local.size())) : nullptr;
+  if (arrays != nullptr) {
+    absl::StrAppend(&told, " ", arrays->fd(), " ", reinterpret_cast<uint64_t>(arrays->base()), " ",
+                    arrays->size());
+  }
+  SHOAL_RETURN_IF_ERROR(store->Set(StoreKey(topology, topology.self), told));
   for (ProcessId peer : local) {
     if (peer != topology.self) SHOAL_RETURN_IF_ERROR(wire->Connect(peer, store, timeout, single_copy));
   }
@@ -147,7 +158,7 @@ absl::Status ShmWire::Connect(ProcessId process, KeyValueStore* store, absl::Dur
   peer->process = process;
   int fd = -1;
   uint64_t nonce = 0, address = 0;
-  if (words.size() != 4 || !absl::SimpleAtoi(words[0], &peer->pid) || !absl::SimpleAtoi(words[1], &fd) ||
+  if (words.size() < 4 || !absl::SimpleAtoi(words[0], &peer->pid) || !absl::SimpleAtoi(words[1], &fd) ||
       !absl::SimpleAtoi(words[2], &nonce) || !absl::SimpleAtoi(words[3], &address)) {
     return absl::InternalError(
         absl::StrCat("the store holds no segment of ", NameOf(topology_, process), ": ", text));
@@ -172,11 +183,28 @@ absl::Status ShmWire::Connect(ProcessId process, KeyValueStore* store, absl::Dur
   const iovec here{&seen, sizeof(seen)}, there{reinterpret_cast<void*>(address), sizeof(seen)};
   peer->can_pull =
       single_copy && process_vm_readv(peer->pid, &here, 1, &there, 1, 0) == sizeof(seen) && seen == nonce;
+  if (peer->can_pull) MapArrays(words, peer.get());
   SHOAL_LOG_AT(1) << "shared memory with " << NameOf(topology_, process)
-                  << (peer->can_pull ? ", single copy" : ", two copies");
+                  << (peer->arrays != nullptr ? ", arrays mapped"
+                      : peer->can_pull        ? ", single copy"
+                                              : ", two copies");
   by_process_[process.value()] = peer.get();
   peers_.push_back(std::move(peer));
   return absl::OkStatus();
+}
+
+// Without them its arrays are read by system calls.
+void ShmWire::MapArrays(absl::Span<const std::string> words, Peer* peer) const {
+  int fd = -1;
+  if (words.size() != 7 || !absl::SimpleAtoi(words[4], &fd) ||
+      !absl::SimpleAtoi(words[5], &peer->arrays_base) || !absl::SimpleAtoi(words[6], &peer->arrays_size)) {
+    return;
+  }
+  const int opened = open(absl::StrCat("/proc/", peer->pid, "/fd/", fd).c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened < 0) return;
+  if (lseek(opened, 0, SEEK_END) == peer->arrays_size)
+    peer->arrays = MapSharedPages(opened, peer->arrays_size);
+  close(opened);
 }
 
 ShmWire::Peer* ShmWire::PeerOf(ProcessId peer) const { return by_process_[peer.value()]; }
@@ -227,8 +255,28 @@ void ShmWire::FindLostPeers(FrameSink* sink) {
   }
 }
 
+const char* ShmWire::Mapped(ProcessId from, const FrameHeader& bulk) const {
+  const Peer* peer = PeerOf(from);
+  const uint64_t offset = bulk.bulk_address - peer->arrays_base, size = peer->arrays_size;
+  const bool inside =
+      bulk.bulk_address >= peer->arrays_base && offset < size && bulk.bulk_size <= size - offset;
+  return peer->arrays != nullptr && inside ? peer->arrays + offset : nullptr;
+}
+
+absl::Status ShmWire::StillOffered(ProcessId from, const FrameHeader& bulk) const {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const Segment* segment = PeerOf(from)->segment;
+  if (segment->live[bulk.bulk_id % kLiveBulks].load(std::memory_order_seq_cst) == bulk.bulk_id)
+    return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(NameOf(topology_, from), " has given up this collective"));
+}
+
 absl::Status ShmWire::Pull(ProcessId from, const FrameHeader& bulk, int64_t offset, absl::Span<char> into) {
   const Peer* peer = PeerOf(from);
+  if (const char* mapped = Mapped(from, bulk); mapped != nullptr) {
+    std::memcpy(into.data(), mapped + offset, into.size());
+    return StillOffered(from, bulk);
+  }
   size_t done = 0;
   while (done < into.size()) {
     const iovec here{into.data() + done, into.size() - done};
@@ -241,11 +289,7 @@ absl::Status ShmWire::Pull(ProcessId from, const FrameHeader& bulk, int64_t offs
                                                  n == 0 ? "nothing there" : strerror(errno)));
     }
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (peer->segment->live[bulk.bulk_id % kLiveBulks].load(std::memory_order_seq_cst) != bulk.bulk_id) {
-    return absl::AbortedError(absl::StrCat(NameOf(topology_, from), " has given up this collective"));
-  }
-  return absl::OkStatus();
+  return StillOffered(from, bulk);
 }
 
 }  // namespace shoal

@@ -1,11 +1,12 @@
 // The wire between processes of one host: a shared segment a process, with its doorbell and a ring from every
-// other process; large data is read straight from the sender's memory (process_vm_readv) where the kernel
-// allows it.
+// other process; large data is read straight from the sender's memory: in place where it lies in pages that
+// this process has mapped (core/memory/shared_pages.h), else by process_vm_readv where the kernel allows it.
 //
 // The segment is a memfd, which peers open through /proc/<pid>/fd: it has no name, so nothing can be left in
 // /dev/shm after a crash, and containers' small /dev/shm does not limit it. A process publishes "pid fd nonce
-// address" in the store; a peer knows by the nonce that it has opened the right segment, and reads `address`
-// in the other's memory to learn whether single-copy reads are permitted.
+// address" in the store, and "fd base size" of its shared pages if it has any; a peer knows by the nonce that
+// it has opened the right segment, and reads `address` in the other's memory to learn whether single-copy
+// reads are permitted.
 #pragma once
 
 #include <memory>
@@ -38,12 +39,15 @@ class ShmWire : public Wire {
   void FindLostPeers(FrameSink* sink) override;
   bool CanPull(ProcessId from) const override;
   absl::Status Pull(ProcessId from, const FrameHeader& bulk, int64_t offset, absl::Span<char> into) override;
+  const char* Mapped(ProcessId from, const FrameHeader& bulk) const override;
+  absl::Status StillOffered(ProcessId from, const FrameHeader& bulk) const override;
 
  private:
   struct Segment;
   struct Peer;
   ShmWire(const Topology& topology, int segment_fd, Segment* own, int64_t segment_bytes);
   absl::Status Connect(ProcessId peer, KeyValueStore* store, absl::Duration timeout, bool single_copy);
+  void MapArrays(absl::Span<const std::string> words, Peer* peer) const;
   Peer* PeerOf(ProcessId peer) const;
 
   const Topology topology_;

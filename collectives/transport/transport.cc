@@ -71,6 +71,7 @@ void Transport::StartSending(uint64_t bulk_id) {
   if (it == outgoing_.end()) return;
   Wire* wire = WireTo(it->second.to);
   if (wire->capabilities().bulk_channel) {
+    it->second.on_channel = true;
     wire->BulkSend(it->second.to, bulk_id, it->second.data);
   } else {
     it->second.streamed = 0;
@@ -170,6 +171,7 @@ void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wante
   if (wire->CanPull(from)) {
     if (view != nullptr) {
       view->from = from;
+      view->data = wire->Mapped(from, header);
       view->bulk = header;
       view->wire = wire;
       return wanted.done->Done(absl::OkStatus());
@@ -276,6 +278,11 @@ bool Transport::HasBacklog() const {
     if (bulk.streamed >= 0) return true;
   }
   return false;
+}
+
+bool Transport::MovesBulk() const {
+  const auto sends = [](const auto& item) { return item.second.on_channel; };
+  return !incoming_.empty() || std::any_of(outgoing_.begin(), outgoing_.end(), sends);
 }
 
 void Transport::FindLostPeers() {

@@ -38,7 +38,7 @@ class Completion {
 
 // A received message that is read in pieces, so that a reduction need not store it first.
 struct MessageView {
-  const char* data = nullptr;  // all of it, if it lies in this process's memory; else Transport::Read it
+  const char* data = nullptr;  // all of it, if this process can address it; else Transport::Read it
   std::vector<char> storage;
   ProcessId from;
   FrameHeader bulk;  // bulk_id 0: nothing is owed to the sender
@@ -70,6 +70,11 @@ class Transport : private FrameSink {
   void Receive(ProcessId from, const MessageTag& tag, absl::Span<char> into, Completion* done);
   // `done` means that `view` can be read. Release it then.
   void View(ProcessId from, const MessageTag& tag, int64_t size, MessageView* view, Completion* done);
+  // Data that lies in the sender's memory (a view with both data and a bulk) has been read: it counts if this
+  // is OK.
+  absl::Status CheckRead(const MessageView& view) const {
+    return view.bulk.bulk_id == 0 ? absl::OkStatus() : view.wire->StillOffered(view.from, view.bulk);
+  }
   // May be called by several threads at once.
   absl::Status Read(const MessageView& view, int64_t offset, absl::Span<char> into) const;
   void Release(MessageView* view);
@@ -81,6 +86,8 @@ class Transport : private FrameSink {
   bool Poll();
   // Whether something waits for a wire to have room: then polling must go on though nothing arrives.
   bool HasBacklog() const;
+  // Whether data moves, or is about to, that a wire moves only while it is polled.
+  bool MovesBulk() const;
   void FindLostPeers();
   // Somebody else knows that the process is gone.
   void PeerLost(ProcessId peer, const absl::Status& why) { OnPeerLost(peer, why); }
@@ -113,7 +120,8 @@ class Transport : private FrameSink {
     uint64_t collective;
     absl::Span<const char> data;
     Completion* done;
-    int64_t streamed = -1;  // bytes handed to the wire in kBulkData frames; -1: not asked for
+    int64_t streamed = -1;    // bytes handed to the wire in kBulkData frames; -1: not asked for
+    bool on_channel = false;  // handed to the wire's bulk channel
   };
   struct Incoming {  // a bulk that is being sent to us
     ProcessId from;

@@ -92,6 +92,14 @@ class Wire {
     return absl::UnimplementedError("this transport cannot read a peer's memory");
   }
 
+  // Where an announced bulk lies in this process, if that part of its sender's memory is mapped here; null if
+  // not. What was read there counts if StillOffered says so afterwards.
+  virtual const char* Mapped(ProcessId from, const FrameHeader& bulk) const { return nullptr; }
+  // Fails if the sender has retired the bulk.
+  virtual absl::Status StillOffered(ProcessId from, const FrameHeader& bulk) const {
+    return absl::OkStatus();
+  }
+
   // With bulk_channel: the data of a bulk, both sides having agreed by kBulkReady. The memory is in use until
   // the sink is told, or the cancelling call has returned.
   virtual void BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) {}

@@ -14,13 +14,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/memory/shared_pages.h"
 
 namespace shoal {
 namespace {
 
 // One large page. Slabs and large blocks start at a multiple of it; small blocks never do, because a slab
 // begins with its header, so an address alone says to which kind it belongs.
-constexpr size_t kChunk = size_t{2} << 20;
+constexpr size_t kChunk = SharedPages::kLargePage;
 constexpr size_t kPage = 4096;
 // Above it a block has its own mapping; up to it at least seven blocks share a slab.
 constexpr size_t kLargestSmall = size_t{256} << 10;
@@ -56,6 +57,9 @@ size_t ClassBytes(int size_class) {
 
 // Fresh memory of `bytes` (a multiple of the page size) at a multiple of kChunk; null if the system has none.
 void* MapAligned(size_t bytes) {
+  if (SharedPages* shared = SharedPages::Get(); shared != nullptr) {
+    if (void* block = shared->Map(bytes); block != nullptr) return block;
+  }
   size_t mapped = bytes + kChunk;
   void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -67,6 +71,12 @@ void* MapAligned(size_t bytes) {
   if (bytes >= kChunk)
     madvise(aligned, bytes, MADV_HUGEPAGE);  // advice: a kernel without them changes nothing
   return aligned;
+}
+
+void Unmap(void* block, size_t bytes) {
+  SharedPages* shared = SharedPages::Get();
+  if (shared != nullptr && shared->Holds(block)) return shared->Unmap(block, bytes);
+  munmap(block, bytes);
 }
 
 // A chunk cut into blocks of one size class. Its header lies at its start, the blocks follow.
@@ -191,7 +201,7 @@ void Allocator::Impl::FreeSmall(void* block) {
       unused = std::exchange(sizes.spare, slab);
     }
   }
-  if (unused != nullptr) munmap(unused, kChunk);
+  if (unused != nullptr) Unmap(unused, kChunk);
 }
 
 void* Allocator::Impl::AllocateLarge(size_t bytes, absl::string_view label) {
@@ -243,7 +253,7 @@ void Allocator::Impl::TrimLarge(int64_t keep) {
       cached.erase(it);
     }
   }
-  for (auto [mapped, block] : dropped) munmap(block, mapped);
+  for (auto [mapped, block] : dropped) Unmap(block, mapped);
 }
 
 void Allocator::Impl::TrimSmall() {
@@ -253,7 +263,7 @@ void Allocator::Impl::TrimSmall() {
       std::lock_guard<std::mutex> lock(sizes.mutex);
       spare = std::exchange(sizes.spare, nullptr);
     }
-    if (spare != nullptr) munmap(spare, kChunk);
+    if (spare != nullptr) Unmap(spare, kChunk);
   }
 }
 
@@ -291,7 +301,7 @@ Allocator::~Allocator() {
     // A slab that still has live blocks stays mapped: whoever holds one of them may still read it.
     for (Slab* slab = sizes.with_room; slab != nullptr;) {
       Slab* next = slab->next;
-      if (slab->live == 0) munmap(slab, kChunk);
+      if (slab->live == 0) Unmap(slab, kChunk);
       slab = next;
     }
   }

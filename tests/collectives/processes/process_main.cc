@@ -21,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "collectives/algorithms/select.h"
 #include "collectives/communicator/collective_world.h"
 #include "collectives/transport/mpi.h"
 #include "launcher/store/file_store.h"
@@ -31,8 +32,6 @@ namespace {
 constexpr CollectiveKind kKinds[] = {
     CollectiveKind::kAllReduce, CollectiveKind::kAllGather,         CollectiveKind::kReduceScatter,
     CollectiveKind::kAllToAll,  CollectiveKind::kCollectivePermute, CollectiveKind::kCollectiveBroadcast};
-constexpr const char* kNames[] = {"all-reduce", "all-gather", "reduce-scatter",
-                                  "all-to-all", "permute",    "broadcast"};
 
 class Process {
  public:
@@ -82,7 +81,7 @@ class Process {
     if (kind != CollectiveKind::kCollectivePermute) op.pairs.clear();
     op.number = number;
     op.program_fingerprint = program;
-    op.name = absl::StrCat(kNames[static_cast<int>(kind)], ".", number, " f32[", elements, "]");
+    op.name = absl::StrCat(CollectiveName(kind), ".", number, " f32[", elements, "]");
     return op;
   }
 
@@ -179,7 +178,7 @@ class Process {
           best = std::min(best, absl::ToDoubleSeconds(absl::Now() - start));
         }
         if (rank_ == 0)
-          printf("%-16s %8lld KiB %10.3f ms, cpu %8.3f ms\n", kNames[static_cast<int>(kind)],
+          printf("%-20s %8lld KiB %10.3f ms, cpu %8.3f ms\n", std::string(CollectiveName(kind)).c_str(),
                  static_cast<long long>(elements * 4 / 1024), best * 1e3,
                  (CpuSeconds() - cpu) / repeats * 1e3);
       }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -14,6 +15,8 @@
 #include "collectives/transport/in_process_wire.h"
 #include "collectives/transport/shm_wire.h"
 #include "collectives/transport/ucx_wire.h"
+#include "core/memory/allocator.h"
+#include "core/memory/shared_pages.h"
 
 namespace shoal {
 namespace {
@@ -53,7 +56,7 @@ struct Note final : Completion {
 };
 
 constexpr const char* kWires[] = {"InProcess", "InProcessPieces", "Shm", "ShmTwoCopies", "Ucx"};
-constexpr int kUcx = 4;
+constexpr int kShm = 2, kUcx = 4;
 const ProcessId kA(0), kB(1);
 
 class TransportTest : public testing::TestWithParam<int> {
@@ -90,7 +93,7 @@ class TransportTest : public testing::TestWithParam<int> {
 
   absl::StatusOr<std::unique_ptr<Wire>> MakeOne(const Topology& topology) {
     if (GetParam() == kUcx) return UcxWire::Create(topology, &store_, absl::Seconds(10));
-    return ShmWire::Create(topology, &store_, absl::Seconds(10), /*single_copy=*/GetParam() == 2);
+    return ShmWire::Create(topology, &store_, absl::Seconds(10), /*single_copy=*/GetParam() == kShm);
   }
 
   // Each in a thread, for both wait for the other's word in the store.
@@ -237,6 +240,36 @@ TEST_P(TransportTest, CancelForgetsBothSides) {
   b().Receive(kA, {43, 4}, absl::MakeSpan(got), &again);
   PollUntil([&] { return again.calls > 0 && again_sent.calls > 0; });
   EXPECT_EQ(got, more);
+}
+
+// Arrays of an allocator lie in pages that the peer has mapped, where the system has such pages.
+TEST_P(TransportTest, ArraysInSharedPagesAreReadInPlace) {
+  if (GetParam() != kShm || SharedPages::Get() == nullptr) GTEST_SKIP() << "no shared pages";
+  Allocator allocator("test", 1 << 30);
+  const std::vector<char> data = Pattern(5000001);
+  char* array = static_cast<char*>(*allocator.Allocate(data.size(), "array"));
+  std::memcpy(array, data.data(), data.size());
+  Note sent[3], here, late, received;
+  MessageView view, given_up;
+  std::vector<char> got(300000);
+  a().Send(kB, Tag(4), {array, data.size()}, &sent[0]);
+  a().Send(kB, Tag(5), {array + 70001, got.size()}, &sent[1]);
+  a().Send(kB, {44, 1}, {array, data.size()}, &sent[2]);
+  b().View(kA, Tag(4), static_cast<int64_t>(data.size()), &view, &here);
+  b().Receive(kA, Tag(5), absl::MakeSpan(got), &received);
+  b().View(kA, {44, 1}, static_cast<int64_t>(data.size()), &given_up, &late);
+  PollUntil([&] { return here.calls > 0 && received.calls > 0 && late.calls > 0; });
+  ASSERT_NE(view.data, nullptr);
+  EXPECT_NE(view.data, array);
+  EXPECT_EQ(std::memcmp(view.data, data.data(), data.size()), 0);
+  EXPECT_TRUE(b().CheckRead(view).ok());
+  EXPECT_EQ(std::memcmp(got.data(), data.data() + 70001, got.size()), 0);
+  b().Release(&view);
+  PollUntil([&] { return sent[0].calls > 0 && sent[1].calls > 0; });
+  a().Cancel(44);  // and writes something else there
+  EXPECT_EQ(b().CheckRead(given_up).code(), absl::StatusCode::kAborted);
+  b().Release(&given_up);
+  allocator.Free(array);
 }
 
 TEST_P(TransportTest, LostPeerFailsReceivesButNotWhatIsHere) {
