@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +13,9 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 
 namespace shoal {
@@ -47,6 +51,47 @@ int OpenLargePagesFile() {
   return file;
 }
 
+void WriteText(const char* path, const char* text) {
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = write(file, text, std::strlen(text));
+  close(file);
+}
+
+// As above for who may not mount: a child process makes a user namespace, where it may, and leaves the file
+// in the descriptors that it shares with this process. Only system calls in it, for other threads of this
+// process may hold any lock.
+int OpenLargePagesFileInNamespace() {
+  const std::string user = absl::StrCat(getuid(), " ", getuid(), " 1");
+  const std::string group = absl::StrCat(getgid(), " ", getgid(), " 1");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  int file = -1;
+  // No exit signal: nobody else in this process is told of the child, or waits for it by mistake.
+  const pid_t child = static_cast<pid_t>(syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0));
+  if (child == 0) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) {
+      WriteText("/proc/self/setgroups", "deny");
+      WriteText("/proc/self/uid_map", user.c_str());
+      WriteText("/proc/self/gid_map", group.c_str());
+      file = OpenLargePagesFile();
+    }
+    [[maybe_unused]] const ssize_t written = write(ends[1], &file, sizeof(file));
+    _exit(0);
+  }
+  if (child > 0) {
+    while (waitpid(child, nullptr, __WCLONE) < 0 && errno == EINTR) {
+    }
+    // What it wrote lies in the pipe; nothing, if it was killed.
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    if (read(ends[0], &file, sizeof(file)) != sizeof(file)) file = -1;
+  }
+  close(ends[0]);
+  close(ends[1]);
+  if (file < 0) errno = EPERM;
+  return file;
+}
+
 // `size` bytes of the file at a multiple of a large page; null if that fails.
 char* MapAtLargePage(int fd, int64_t size, int protection) {
   const int64_t reserved = size + static_cast<int64_t>(SharedPages::kLargePage);
@@ -78,7 +123,8 @@ SharedPages* SharedPages::Enable(int processes) {
     const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
     const int64_t size =
         RoundUpToLargePage(std::min(memory * kTimesMemory, kAddressSpace / std::max(processes, 1)));
-    const int fd = OpenLargePagesFile();
+    int fd = OpenLargePagesFile();
+    if (fd < 0) fd = OpenLargePagesFileInNamespace();
     char* base = nullptr;
     if (fd >= 0 && ftruncate(fd, size) == 0) base = MapAtLargePage(fd, size, PROT_READ | PROT_WRITE);
     if (base == nullptr) {

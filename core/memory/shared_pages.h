@@ -4,7 +4,7 @@
 //
 // Enabled only where the system gives large pages to shared memory: arrays in small pages would make
 // every kernel slower. Linux's setting for memfd (transparent_hugepage/shmem_enabled) is "never" by default,
-// but a tmpfs of our own, mounted nowhere, may have them; that takes the right to mount.
+// but a tmpfs of our own, mounted nowhere, may have them; who may not mount does so in a user namespace.
 //
 // One a process, never destroyed: nothing is left once the process, and those that mapped it, have ended.
 // Thread-safe.

@@ -39,6 +39,10 @@ class NoWorld : public CollectiveWorld {
   absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicator(absl::Span<const DeviceId>) override {
     return absl::UnimplementedError("no communication in this test");
   }
+  absl::StatusOr<std::shared_ptr<Communicator>> CommunicatorOf(absl::Span<const DeviceId>,
+                                                               absl::string_view) override {
+    return absl::UnimplementedError("no communication in this test");
+  }
   void ProcessFailed(ProcessId, const absl::Status&) override {}
   bool Leave(absl::string_view, absl::Duration) override { return false; }
   absl::Status Health() const override { return absl::OkStatus(); }
