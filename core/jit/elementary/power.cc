@@ -75,21 +75,17 @@ double cbrt_f64(double x) {
 }
 
 float erf_f32(float x) {
-  // x P(x^2) below 1; 1 - exp(-x^2) / x * P(1/x) above.
-  constexpr double near[] = {0x1.20dd75040626ap+0,  -0x1.812746682d8c4p-2, 0x1.ce2f09ac334d2p-4,
-                             -0x1.b829d8d0e8f01p-6, 0x1.562b19fc388cdp-8,  -0x1.bcd7dfaa4f243p-11,
-                             0x1.d8b8914d7a63ep-14, -0x1.44cfc38a1bc54p-17};
-  constexpr double far[] = {0x1.20e44ad9d252bp-1,  -0x1.9ffaec052c3c9p-10, -0x1.0c19d58a93967p-2,
-                            -0x1.29175f8ce8b18p-3, 0x1.104eac1c1eb23p+0,   -0x1.c3d54539c8cffp+0,
-                            0x1.a91d9380ef2f1p+0,  -0x1.eb56ab233c8b7p-1,  0x1.46c4232532700p-2,
-                            -0x1.80ea9fdbfcef8p-5};
-  double a = Abs(static_cast<double>(x));
-  double square = a * a;
-  double small = a * Horner(square, near);
-  double clipped = Select(a > 4.0, 4.0, a);  // erf is 1 in single precision from there on
-  double t = 1.0 / clipped;
-  double large = 1.0 - Exp2Quick(-clipped * clipped * Ln2<double>::kInverse) * t * Horner(t, far);
-  float result = static_cast<float>(Select(a < 1.0, small, large));
-  return CopySign(result, x);
+  // x + x P(x^2) below 1; 1 - exp(Q(x - 1)) above, where Q is the logarithm of erfc, of which few digits are
+  // needed.
+  constexpr float near[] = {0x1.06eba8p-3f, -0x1.812746p-2f,  0x1.ce2f08p-4f,  -0x1.b829c8p-6f,
+                            0x1.562a60p-8f, -0x1.bccf66p-11f, 0x1.d88750p-14f, -0x1.445f48p-17f};
+  constexpr float far[] = {-0x1.d97fc0p+0f, -0x1.51c9b4p+1f, -0x1.afaaeap-1f, -0x1.54b582p-5f,
+                           0x1.4b1db6p-7f,  -0x1.10db56p-9f, 0x1.60b9e8p-12f, -0x1.4294b8p-15f,
+                           0x1.623bb4p-19f, -0x1.45ac78p-24f};
+  float a = Abs(x);
+  float small = Fma(a, Horner(a * a, near), a);
+  float clipped = Select(a > 4.0f, 4.0f, a);  // erf is 1 in single precision from there on
+  float large = 1.0f - Exp(Horner(clipped - 1.0f, far));
+  return CopySign(Select(a < 1.0f, small, large), x);
 }
 }
