@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/status.h"
 #include "core/ops/builder.h"
 #include "sharding/mesh/axes.h"
@@ -41,7 +42,7 @@ class SampleSorter {
       : region_(region),
         builder_(region.builder()),
         b_(builder_.computation()),
-        comparator_(*old.called(0)),
+        comparator_(old.called(0)),
         axes_(axes),
         parts_(SizeOf(axes)),
         length_(old.operand(0)->shape().dim(0) / parts_),
@@ -58,14 +59,13 @@ class SampleSorter {
     const std::vector<Instruction*> samples = Samples(own);
     Exchange(own, samples);
     own.pop_back();  // what comes stands in the order of positions
-    own = Sorted(Buckets(own, samples), old_comparator());
+    own = Sorted(Buckets(own, samples), comparator_);
     own = Shifted(own);
     SHOAL_RETURN_IF_ERROR(b_.status());
     return own;
   }
 
  private:
-  Computation* old_comparator() { return const_cast<Computation*>(&comparator_); }
   int64_t samples_each() const { return (length_ + step_ - 1) / step_ + 1; }
   // Of a bucket: that many samples in all, and from each part up to a step before its first one.
   int64_t bucket() const { return std::min((samples_each() + parts_) * step_, parts_ * length_); }
@@ -99,8 +99,8 @@ class SampleSorter {
   }
   // The comparator with one more array.
   Computation* WithPosition() {
-    Computation* longer = region_.context().module().CloneComputation(comparator_);
-    const auto count = static_cast<int64_t>(comparator_.parameters().size());
+    Computation* longer = region_.context().module().CloneComputation(*comparator_);
+    const auto count = static_cast<int64_t>(comparator_->parameters().size());
     longer->AddParameter(count, Shape::Scalar(ElementType::kS32));
     longer->AddParameter(count + 1, Shape::Scalar(ElementType::kS32));
     return longer;
@@ -129,7 +129,7 @@ class SampleSorter {
   Instruction* IsLess(absl::Span<Instruction* const> a, absl::Span<Instruction* const> b) {
     absl::flat_hash_map<const Instruction*, Instruction*> made;
     const auto dims = a[0]->shape().dims();
-    for (const Instruction* op : comparator_.instructions()) {
+    for (const Instruction* op : comparator_->instructions()) {
       if (op->opcode() == Opcode::kParameter) {
         const int64_t number = op->parameter_number();
         made[op] = number % 2 == 0 ? a[number / 2] : b[number / 2];
@@ -142,7 +142,7 @@ class SampleSorter {
                                 op->attributes());
       }
     }
-    return made.at(comparator_.root());
+    return made.at(comparator_->root());
   }
 
   // Where each bucket begins in the own part, how long its piece there is, and what comes for the own bucket.
@@ -205,7 +205,7 @@ class SampleSorter {
   Region& region_;
   LocalBuilder& builder_;
   HloBuilder b_;
-  const Computation& comparator_;
+  Computation* const comparator_;
   const AxisList& axes_;
   const int64_t parts_, length_, step_;
   Computation* const sum_;
