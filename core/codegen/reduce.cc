@@ -5,6 +5,7 @@
 #include "core/base/status.h"
 #include "core/codegen/element.h"
 #include "core/codegen/window_position.h"
+#include "core/ops/reduction.h"
 
 namespace shoal {
 namespace {
@@ -30,15 +31,59 @@ std::vector<Element> SplatAll(LaneBuilder& lanes, std::vector<Element> elements)
   return elements;
 }
 
-absl::StatusOr<std::vector<Element>> InitialValues(ElementEmitter& e, const Instruction& op) {
-  int64_t n = op.operand_count() / 2;
-  std::vector<Element> values;
-  for (int64_t k = 0; k < n; ++k) {
-    SHOAL_ASSIGN_OR_RETURN(Element initial, e.Emit(*op.operand(n + k), {}));
-    values.push_back(initial);
+// What a reduction carries from element to element: what its region gives, but sums of many floats run in
+// f64, since they are added one after the other here.
+class Running {
+ public:
+  Running(ElementEmitter& e, const Instruction& op, absl::Span<const int64_t> extents) : e_(e), op_(op) {
+    const ElementType type = op.operand(0)->shape().element_type();
+    wide_ = op.operand_count() == 2 && IsFloat(type) && BitWidth(type) <= 32 && Product(extents) >= kMany &&
+            ReductionOpcode(*op.called(0)) == Opcode::kAdd;
   }
-  return SplatAll(e.lanes(), values);
-}
+
+  absl::StatusOr<std::vector<Element>> Start() const {
+    const int64_t n = op_.operand_count() / 2;
+    std::vector<Element> values;
+    for (int64_t k = 0; k < n; ++k) {
+      SHOAL_ASSIGN_OR_RETURN(Element initial, e_.Emit(*op_.operand(n + k), {}));
+      values.push_back(initial);
+    }
+    return SplatAll(e_.lanes(), Widened(std::move(values)));
+  }
+
+  absl::StatusOr<std::vector<Element>> Next(const std::vector<Element>& current,
+                                            std::vector<Element> x) const {
+    std::vector<Element> next;
+    if (wide_) {
+      next = {Element{e_.lanes().FAdd(current[0].re, Widened(std::move(x))[0].re)}};
+    } else {
+      std::vector<Element> arguments = current;
+      arguments.insert(arguments.end(), x.begin(), x.end());
+      SHOAL_ASSIGN_OR_RETURN(next, e_.EmitRegion(*op_.called(0), arguments));
+    }
+    return SplatAll(e_.lanes(), std::move(next));
+  }
+
+  std::vector<Element> Results(std::vector<Element> values) const {
+    if (!wide_) return values;
+    const ElementType type = op_.operand(0)->shape().element_type();
+    llvm::Type* narrow = e_.lanes().LikeLanes(values[0].re, e_.lanes().RegisterType(type));
+    return {e_.lanes().RoundTo(type, Element{e_.b().CreateFPTrunc(values[0].re, narrow)})};
+  }
+
+ private:
+  static constexpr int64_t kMany = 64;
+
+  std::vector<Element> Widened(std::vector<Element> values) const {
+    if (!wide_) return values;
+    return {
+        Element{e_.b().CreateFPExt(values[0].re, e_.lanes().LikeLanes(values[0].re, e_.b().getDoubleTy()))}};
+  }
+
+  ElementEmitter& e_;
+  const Instruction& op_;
+  bool wide_ = false;
+};
 
 }  // namespace
 
@@ -58,7 +103,8 @@ absl::StatusOr<std::vector<Element>> EmitReduce(ElementEmitter& e, const Instruc
     }
   }
   Digits outer_digits = e.index().Move(at, outer, inner, outer_dim);
-  SHOAL_ASSIGN_OR_RETURN(std::vector<Element> initial, InitialValues(e, op));
+  const Running running(e, op, extents);
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Element> initial, running.Start());
   ElementEmitter::Scope scope(e);
   std::vector<llvm::Value*> indices;
   auto body = [&](const std::vector<llvm::Value*>& i, const Carried& current) -> absl::StatusOr<Carried> {
@@ -66,16 +112,16 @@ absl::StatusOr<std::vector<Element>> EmitReduce(ElementEmitter& e, const Instruc
     for (size_t k = 0; k < i.size(); ++k)
       digits.push_back({e.index().Uniform(i[k]), reduced_strides[k], extents[k]});
     SortByStride(digits);
-    std::vector<Element> arguments = Unflatten(current, initial);
+    std::vector<Element> elements;
     for (int64_t k = 0; k < n; ++k) {
-      SHOAL_ASSIGN_OR_RETURN(Element x, e.Emit(*op.operand(k), digits));
-      arguments.push_back(x);
+      SHOAL_ASSIGN_OR_RETURN(elements.emplace_back(), e.Emit(*op.operand(k), digits));
     }
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, e.EmitRegion(*op.called(0), arguments));
-    return Flatten(SplatAll(e.lanes(), next));
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next,
+                           running.Next(Unflatten(current, initial), std::move(elements)));
+    return Flatten(next);
   };
   SHOAL_ASSIGN_OR_RETURN(Carried result, EmitNest(e.lanes(), extents, indices, Flatten(initial), body));
-  return Unflatten(result, initial);
+  return running.Results(Unflatten(result, initial));
 }
 
 WindowPosition PositionIn(ElementEmitter& e, const WindowDimension& dim, int64_t base_extent, Index o,
@@ -108,9 +154,10 @@ absl::StatusOr<std::vector<Element>> EmitReduceWindow(ElementEmitter& e, const I
   const Shape& inner = op.operand(0)->shape();
   const Shape outer = op.shape().IsTuple() ? op.shape().element(0) : op.shape();
   std::vector<Index> out = e.index().Dimensions(at, outer);
-  SHOAL_ASSIGN_OR_RETURN(std::vector<Element> initial, InitialValues(e, op));
   std::vector<int64_t> extents;
   for (const WindowDimension& dim : window) extents.push_back(dim.size);
+  const Running running(e, op, extents);
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Element> initial, running.Start());
   ElementEmitter::Scope scope(e);
   std::vector<llvm::Value*> loop_indices;
   auto body = [&](const std::vector<llvm::Value*>& w, const Carried& current) -> absl::StatusOr<Carried> {
@@ -122,19 +169,18 @@ absl::StatusOr<std::vector<Element>> EmitReduceWindow(ElementEmitter& e, const I
       position.push_back(p.index);
     }
     Digits digits = e.index().FromDimensions(position, inner);
-    std::vector<Element> arguments = Unflatten(current, initial);
-    std::vector<Element> before = arguments;
+    const std::vector<Element> before = Unflatten(current, initial);
+    std::vector<Element> elements;
     for (int64_t k = 0; k < n; ++k) {
-      SHOAL_ASSIGN_OR_RETURN(Element x, e.EmitMasked(*op.operand(k), digits, inside));
-      arguments.push_back(x);
+      SHOAL_ASSIGN_OR_RETURN(elements.emplace_back(), e.EmitMasked(*op.operand(k), digits, inside));
     }
-    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, e.EmitRegion(*op.called(0), arguments));
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Element> next, running.Next(before, std::move(elements)));
     for (int64_t k = 0; k < n && inside != nullptr; ++k)
       next[k] = e.lanes().Select(inside, next[k], before[k]);
     return Flatten(SplatAll(e.lanes(), next));
   };
   SHOAL_ASSIGN_OR_RETURN(Carried result, EmitNest(e.lanes(), extents, loop_indices, Flatten(initial), body));
-  return Unflatten(result, initial);
+  return running.Results(Unflatten(result, initial));
 }
 
 }  // namespace shoal

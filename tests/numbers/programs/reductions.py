@@ -50,6 +50,12 @@ def check_long_sums():
     windows = jax.jit(lambda t: jax.lax.reduce_window(t, 0.0, jax.lax.add, (2, 1_000_000), (2, 1_000_000), "VALID"))(x)
     exact = x.reshape(2, 2, 2, 1_000_000).sum((1, 3), dtype=np.float64)
     np.testing.assert_allclose(windows, exact, rtol=1e-6)
+    # Windows that overlap, in f32 and in a type that could not count them.
+    row = x[0, :1_000_000]
+    exact = np.array([row[k : k + 200_000].sum(dtype=np.float64) for k in range(0, 800_001, 100_000)])
+    for dtype, tolerance in ((np.float32, 1e-6), (jnp.bfloat16, 1e-2)):
+        window = jax.jit(lambda t: jax.lax.reduce_window(t, dtype(0), jax.lax.add, (200_000,), (100_000,), "VALID"))
+        np.testing.assert_allclose(np.asarray(window(row.astype(dtype)), np.float64), exact, rtol=tolerance)
 
 
 def check_running_sums_and_sums_by_segment():
