@@ -28,12 +28,11 @@ def register() -> None:
         _replace(getattr(lax, f"{name}_p"), f32_or_less, special(name, jnp.float32))
     _replace(lax.exp2_p, [jnp.float64], special("exp2", jnp.float64))
     _replace(lax.erfc_p, f32_or_less, special("erfc", jnp.float64))
-    for name in ("erfc", "erf_inv", "digamma", "lgamma"):
+    in_double = ("digamma", "lgamma", "bessel_i0e", "bessel_i1e")
+    for name in ("erfc", "erf_inv", *in_double):
         _replace(getattr(lax, f"{name}_p"), [jnp.float64], special(f"{name}_of_double", jnp.float64))
-    for name in ("digamma", "lgamma"):
+    for name in in_double:
         _replace(getattr(lax, f"{name}_p"), f32_or_less, special(name, jnp.float64))
-    for name in ("bessel_i0e", "bessel_i1e"):
-        _replace(getattr(lax, f"{name}_p"), [jnp.float64, *f32_or_less], special(name, jnp.float64))
     # JAX's 1 / (1 + exp(-x)) is 0 where the exponential overflows.
     _replace(lax.logistic_p, [jnp.float64, *f32_or_less], lambda default, ctx, x, **params: [hlo.logistic(x)])
     for name in ("logistic", "sinh", "cosh", "sin", "cos"):
