@@ -262,13 +262,14 @@ absl::StatusOr<Sharding> GspmdParser::ParseOne(const Shape& leaf) {
     mesh->device_ids = {device};
     sharding.mesh = std::move(mesh);
     sharding.dims.resize(static_cast<size_t>(leaf.rank()));
-  } else if (Take("replicated")) {
+  } else if (const bool unreduced = Take("unreduced"); unreduced || Take("replicated")) {
     auto mesh = std::make_shared<Mesh>();
     mesh->name = "gspmd";
     int64_t stride = num_devices_;
     for (int64_t prime : PrimeFactors(num_devices_)) {
       stride /= prime;
       mesh->axes.push_back({absl::StrCat("s", stride), prime});
+      if (unreduced) sharding.unreduced.push_back({static_cast<int>(mesh->axes.size()) - 1, 1, prime});
     }
     sharding.mesh = std::move(mesh);
     sharding.dims.resize(static_cast<size_t>(leaf.rank()));
@@ -280,7 +281,7 @@ absl::StatusOr<Sharding> GspmdParser::ParseOne(const Shape& leaf) {
     } else if (leaf.IsArray()) {
       return Wrong(absl::StrCat(tiles.tile_dims.size(), " tile dimensions for ", leaf.ToString()));
     }
-  } else if (!Take("manual") && !Take("unknown") && !Take("unreduced")) {
+  } else if (!Take("manual") && !Take("unknown")) {
     return Wrong(absl::StrCat("it begins with \"", rest_.substr(0, 20), "\""));
   }
   // Who is sharded alike is no matter of the array alone: ImportGspmdConstraint reads it.

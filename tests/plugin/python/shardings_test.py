@@ -167,6 +167,19 @@ def test_replicas_of_a_partitioned_program():
     """, SHOAL_NUM_DEVICES="8")
 
 
+def test_gspmd_sums_that_are_not_added_yet():
+    run("""
+    jax.config.update("jax_use_shardy_partitioner", False)
+    from jax.sharding import AxisType, PartitionSpec as P
+    x = np.arange(8, dtype=np.float32)
+    with jax.set_mesh(jax.make_mesh((2,), ("x",), axis_types=(AxisType.Explicit,))):
+        parts = jax.device_put(x, P(unreduced={"x"}))
+        assert parts.sharding.spec.unreduced == {"x"}, parts.sharding
+        np.testing.assert_array_equal(sum(np.asarray(s.data) for s in parts.addressable_shards), x)
+        np.testing.assert_array_equal(jax.reshard(parts, P()), x)
+    """)
+
+
 def test_gspmd_shards_alike():
     run("""
     jax.config.update("jax_use_shardy_partitioner", False)
