@@ -27,7 +27,9 @@ void WriteFile(const std::string& path, absl::string_view bytes) {
   std::ofstream file(path, std::ios::binary);
   file << bytes;
   file.close();
-  if (!file) SHOAL_WARN << "xla_dump_to: cannot write " << path;
+  if (!file) {
+    SHOAL_WARN << "xla_dump_to: cannot write " << path;
+  }
 }
 
 }  // namespace
