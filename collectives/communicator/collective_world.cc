@@ -14,6 +14,7 @@
 #include "collectives/algorithms/select.h"
 #include "collectives/algorithms/table.h"
 #include "collectives/communicator/world.h"
+#include "collectives/transport/mpi.h"
 #include "collectives/transport/mpi_wire.h"
 #include "collectives/transport/shm_wire.h"
 #include "collectives/transport/ucx_wire.h"
@@ -26,6 +27,8 @@ namespace {
 
 // How often an ending process looks for those that it waits for.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
+// How long an ending process that will wait for all others' end listens whether they miss it.
+constexpr absl::Duration kMissedBy = absl::Seconds(1);
 // Longer than a death takes to be noticed.
 constexpr absl::Duration kNoticed = absl::Seconds(2);
 // How long one of another host may take to end after its goodbye.
@@ -213,6 +216,11 @@ bool World::Leave(absl::string_view why, absl::Duration wait) {
   if (engine_ == nullptr) return false;
   engine_->Leave(why);
   const absl::Time start = absl::Now();
+  // Nobody can tell us once we wait in MPI_Finalize that they will not come there, because they miss us.
+  while (Mpi::FinalizesAtExit() && engine_->GoneCount() < topology_.process_count() - 1 &&
+         absl::Now() - start < kMissedBy) {
+    absl::SleepFor(kLook);
+  }
   // Who was told by another that somebody has gone learns soon in which way.
   while (engine_->HasMissed() && engine_->GoneCount() == 0 && !engine_->IsBroken() &&
          absl::Now() - start < kNoticed) {

@@ -467,10 +467,11 @@ void Engine::SayGoodbye(absl::string_view why) {
   TellAll(Encode(Goodbye{std::string(why), why.empty() ? std::string(first_miss_.message()) : ""}));
 }
 
-void Engine::TellAll(const std::vector<char>& bytes) {
+void Engine::TellAll(const std::vector<char>& bytes, bool even_if_left) {
   for (int p = 0; p < topology_.process_count(); ++p) {
     const ProcessId process(p);
-    if (process != topology_.self && transport_.Reaches(process)) transport_.SendControl(process, bytes);
+    if (process != topology_.self && transport_.Reaches(process))
+      transport_.SendControl(process, bytes, even_if_left);
   }
 }
 
@@ -502,7 +503,7 @@ void Engine::FailRun(uint64_t communicator, int64_t run, const absl::Status& why
     if (!missed_.exchange(true)) first_miss_ = why;
     Mpi::DoNotFinalize();  // it would wait for the one that is gone
   }
-  if (tell_others) TellAll(Encode(AbortNotice{communicator, run, why}));
+  if (tell_others) TellAll(Encode(AbortNotice{communicator, run, why}), /*even_if_left=*/true);
 }
 
 const absl::Status* Engine::KnownFailure(uint64_t communicator, int64_t run) const {

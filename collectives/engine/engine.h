@@ -112,7 +112,7 @@ class Engine {
   void OnAnswer(ProcessId from, const Answer& answer);
   void OnGoodbye(ProcessId from, const Goodbye& goodbye);
   void SayGoodbye(absl::string_view why);
-  void TellAll(const std::vector<char>& bytes);
+  void TellAll(const std::vector<char>& bytes, bool even_if_left = false);
   void OnAnnouncement(ProcessId from, const Announcement& announcement);
   void CheckEarly(Run* run);
   void FailRun(uint64_t communicator, int64_t run, const absl::Status& why, bool tell_others);

@@ -31,7 +31,7 @@ namespace {
 #define SHOAL_MPI_MODULE_BUILD_PATH ""
 #endif
 
-std::atomic<bool> do_not_finalize{false};
+std::atomic<bool> finalizes{false}, do_not_finalize{false};
 
 absl::StatusOr<const ShoalMpiTable*> OpenModule() {
   const absl::StatusOr<void*> symbol =
@@ -143,7 +143,10 @@ absl::StatusOr<Mpi*> Mpi::LoadOnce() {
   KeepHostsApart();
   if ((*table)->init(&mpi->rank_, &mpi->size_, &started_here) < 0)
     return MpiError(*table, "MPI cannot start");
-  if (started_here != 0) on_exit(FinalizeAtExit, const_cast<ShoalMpiTable*>(*table));
+  if (started_here != 0) {
+    on_exit(FinalizeAtExit, const_cast<ShoalMpiTable*>(*table));
+    finalizes = true;
+  }
   SHOAL_LOG_AT(1) << "MPI: rank " << mpi->rank_ << " of " << mpi->size_
                   << (started_here != 0 ? ", started here" : ", started by somebody else");
   return mpi;
@@ -166,5 +169,7 @@ absl::StatusOr<std::vector<std::string>> Mpi::AllGather(absl::string_view mine) 
 }
 
 void Mpi::DoNotFinalize() { do_not_finalize = true; }
+
+bool Mpi::FinalizesAtExit() { return finalizes && !do_not_finalize; }
 
 }  // namespace shoal

@@ -32,6 +32,8 @@ class Mpi {
 
   // A peer is gone: do not wait for it at exit.
   static void DoNotFinalize();
+  // Whether the end of this process will wait for all others'.
+  static bool FinalizesAtExit();
 
   const ShoalMpiTable& table() const { return *table_; }
 

@@ -56,8 +56,8 @@ void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char>
   SendFrame(to, header, {});
 }
 
-void Transport::SendControl(ProcessId to, absl::Span<const char> bytes) {
-  if (lost_.contains(to)) return;
+void Transport::SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left) {
+  if (lost_.contains(to) && !(even_if_left && left_.contains(to))) return;
   FrameHeader header;
   header.kind = FrameKind::kControl;
   header.length = static_cast<uint32_t>(bytes.size());

@@ -81,7 +81,8 @@ class Transport : private FrameSink {
   // Forgets everything of a collective, for ever; its completions are not told.
   void Cancel(uint64_t collective);
 
-  void SendControl(ProcessId to, absl::Span<const char> bytes);
+  // To one that has left only if `even_if_left`: it may be listening still.
+  void SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left = false);
   // False if nothing happened.
   bool Poll();
   // Whether something waits for a wire to have room: then polling must go on though nothing arrives.
