@@ -21,7 +21,7 @@ def run(shoalrun, *command, **flags):
 
 def test_programs_choose_by_the_table(shoalrun, tmp_path):
     table = tmp_path / "table.txt"
-    code, said = run(shoalrun, BUILD / "plugin/tune/shoal-tune", "-o", table, "--max-bytes", 4096)
+    code, said = run(shoalrun, BUILD / "plugin/tune/shoal-tune", "-o", table, "--max-bytes", 1024)
     assert code == 0, said
     rows = [line.split() for line in table.read_text().splitlines()[1:] if not line.startswith("#")]
     assert {row[0] for row in rows} == COLLECTIVES
