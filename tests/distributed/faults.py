@@ -6,6 +6,7 @@
 import argparse
 import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import pathlib
@@ -98,8 +99,20 @@ def processes_of(directory):
     return found
 
 
+def is_unused(directory):
+    """Whoever uses it holds a lock on it."""
+    with contextlib.suppress(OSError):
+        file = os.open(directory, os.O_RDONLY)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return directory.exists()
+        finally:
+            os.close(file)
+    return False
+
+
 def directories_of_mpi():
-    return set(pathlib.Path("/dev/shm").glob("shoal-mpi-*"))
+    return {directory for directory in pathlib.Path("/dev/shm").glob("shoal-mpi-*") if is_unused(directory)}
 
 
 def left_behind(directory, hosts, gone, before):
@@ -144,7 +157,6 @@ def observe(fault, telling, hosts, directory, before):
         wait_for([directory / "moment"], 120)
     wait_for([directory / f"code.{p}" for p in telling], 90)
     moment = json.loads((directory / "moment").read_text()) if (directory / "moment").exists() else {"time": 0, "pid": 0}
-    time.sleep(0.3)
     told, silent = [], []
     for p in telling:
         if not (directory / f"told.{p}").exists():
@@ -153,7 +165,9 @@ def observe(fault, telling, hosts, directory, before):
         value = json.loads((directory / f"told.{p}").read_text())
         code = directory / f"code.{p}"
         told.append(Told(p, value.pop("noticed") - moment["time"], code=int(code.read_text()) if code.exists() else -1, **value))
-    left = left_behind(directory, hosts, {moment["pid"]}, before)
+    limit = time.time() + 10  # who has written its exit code down may have helpers that end just then
+    while (left := left_behind(directory, hosts, {moment["pid"]}, before)) and time.time() < limit:
+        time.sleep(0.1)
     return Outcome(told, silent, left, (directory / "log").read_text())
 
 
