@@ -100,7 +100,12 @@ def judge(seed):
     except Exception as error:  # noqa: BLE001
         return REFUSED, f"{program.names()}\n{str(error)[:500]}"
     try:
-        differing = compare(program, want)
+        got = evaluate(program, "shoal")
+        differing = compare(program, want, got)
+        # jaxlib has given -1.1e31 for sums of numbers up to 9, and the right ones when it was asked again: a difference is
+        # one that it repeats. Shoal has to give the same bits each time.
+        if differing and all(a.tobytes() == b.tobytes() for a, b in zip(got, evaluate(program, "shoal"))):
+            differing = compare(program, evaluate(program, "cpu"), got)
     except Exception as error:  # noqa: BLE001: whatever the backend says is the finding
         return "error", f"{program.names()}\n{str(error)[:1500]}"
     if not differing:
@@ -108,10 +113,8 @@ def judge(seed):
     return "different", describe(program, differing)
 
 
-def compare(program, want=None):
-    """[(output, text)] of the outputs that differ by more than rounding explains. `want`: jaxlib's, if they are there."""
-    want = evaluate(program, "cpu") if want is None else want
-    got = evaluate(program, "shoal")
+def compare(program, want, got):
+    """[(output, text)] of the outputs of jaxlib and of Shoal that differ by more than rounding explains."""
     suspects = [i for i, (w, g) in enumerate(zip(want, got)) if mismatch(w, g).any()]
     if not suspects:
         return []
@@ -184,7 +187,7 @@ def describe(program, differing):
     for value in range(n, last + 1):
         alone = program.cone(value)
         try:
-            found = compare(alone)
+            found = compare(alone, evaluate(alone, "cpu"), evaluate(alone, "shoal"))
         except Exception as error:  # noqa: BLE001
             found = [(value, str(error)[:500])]
         if found:
