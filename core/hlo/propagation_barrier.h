@@ -3,15 +3,14 @@
 // partitioning there is none.
 #pragma once
 
-#include "core/hlo/instruction.h"
+#include "core/hlo/custom_call_target.h"
 
 namespace shoal {
 
 inline constexpr char kPropagationBarrierTarget[] = "sdy.propagation_barrier";
 
 inline bool IsPropagationBarrier(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attributes<CustomCallAttributes>().target == kPropagationBarrierTarget;
+  return IsCallOf(instruction, kPropagationBarrierTarget);
 }
 
 }  // namespace shoal

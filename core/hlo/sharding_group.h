@@ -2,15 +2,14 @@
 // whose backend_config holds the same number. Propagation reads it; after partitioning there is none.
 #pragma once
 
-#include "core/hlo/instruction.h"
+#include "core/hlo/custom_call_target.h"
 
 namespace shoal {
 
 inline constexpr char kShardingGroupTarget[] = "sdy.sharding_group";
 
 inline bool IsShardingGroup(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attributes<CustomCallAttributes>().target == kShardingGroupTarget;
+  return IsCallOf(instruction, kShardingGroupTarget);
 }
 
 }  // namespace shoal

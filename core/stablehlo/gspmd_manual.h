@@ -13,17 +13,13 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "core/hlo/custom_call_target.h"
 #include "core/hlo/instruction.h"
 
 namespace shoal {
 
 inline constexpr char kFullToShardTarget[] = "SPMDFullToShardShape";
 inline constexpr char kShardToFullTarget[] = "SPMDShardToFullShape";
-
-inline bool IsCallOf(const Instruction& instruction, absl::string_view target) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attributes<CustomCallAttributes>().target == target;
-}
 
 // Unimplemented if something is left that does not look so. REQUIRES: calls are not inlined yet.
 absl::Status FormManualRegions(Module& module);

@@ -122,9 +122,7 @@ absl::Status PartitionConcatenate(Region& region, const Instruction& old) {
   const FactorRule rule = RuleFor(old);
   const int64_t dim = old.dimensions()[0];
   const int factor = rule.results[0][dim][0];
-  ChoiceProblem problem = region.ProblemOf(old, rule);
-  problem.splittable.assign(rule.factors.size(), false);
-  problem.splittable[factor] = true;
+  ChoiceProblem problem = region.ProblemAlong(old, rule, factor);
   problem.extra_cost = [&](const FactorAxesList& axes) {
     if (axes[factor].empty()) return 0.0;
     if (old.shape().dim(dim) == 0) return std::numeric_limits<double>::infinity();

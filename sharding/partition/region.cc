@@ -233,6 +233,13 @@ Shape Region::LocalTree(const Shape& global, absl::Span<const Layout> layouts) {
   return Shape::Tuple(std::move(elements));
 }
 
+ChoiceProblem Region::ProblemAlong(const Instruction& old, const FactorRule& rule, int factor) const {
+  ChoiceProblem problem = ProblemOf(old, rule);
+  problem.splittable.assign(rule.factors.size(), false);
+  problem.splittable[factor] = true;
+  return problem;
+}
+
 ChoiceProblem Region::ProblemOf(const Instruction& old, const FactorRule& rule) const {
   ChoiceProblem problem;
   problem.rule = &rule;

@@ -75,6 +75,8 @@ class Region {
 
   // The choice problem of an instruction with a factor rule.
   ChoiceProblem ProblemOf(const Instruction& old, const FactorRule& rule) const;
+  // The same where the caller can also work along `factor`, which the rule alone would not split.
+  ChoiceProblem ProblemAlong(const Instruction& old, const FactorRule& rule, int factor) const;
   // Leaf `leaf` of operand `i`, which is the rule's tensor number `tensor`, as the choice wants it. Where
   // that gathers a dimension because the operation cannot work on parts, it is said so: in the log
   // (SHOAL_LOG=1), and in the name of what is made, "jit(f)/sort/whole(dimension 0 of f32[8,8])", by which

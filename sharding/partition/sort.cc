@@ -35,9 +35,7 @@ Instruction* TakeAlongLast(LocalBuilder& b, Instruction* x, Instruction* positio
 absl::Status PartitionSort(Region& region, const Instruction& old) {
   const FactorRule rule = RuleFor(old);
   const int factor = rule.operands[0][old.attributes<SortAttributes>().dimension][0];
-  ChoiceProblem problem = region.ProblemOf(old, rule);
-  problem.splittable.assign(rule.factors.size(), false);
-  problem.splittable[factor] = true;
+  ChoiceProblem problem = region.ProblemAlong(old, rule, factor);
   problem.extra_cost = [&](const FactorAxesList& axes) {
     const int64_t parts = SizeOf(axes[factor]);
     if (parts == 1) return 0.0;
@@ -63,9 +61,7 @@ absl::Status PartitionTopK(Region& region, const Instruction& old) {
   const int64_t last = shape.rank() - 1;
   const int factor = rule.operands[0][last][0];
   const TopKAttributes top = old.attributes<TopKAttributes>();
-  ChoiceProblem problem = region.ProblemOf(old, rule);
-  problem.splittable.assign(rule.factors.size(), false);
-  problem.splittable[factor] = true;
+  ChoiceProblem problem = region.ProblemAlong(old, rule, factor);
   problem.extra_cost = [&](const FactorAxesList& axes) {
     if (axes[factor].empty()) return 0.0;
     const int64_t parts = SizeOf(axes[factor]);
