@@ -23,6 +23,7 @@ Schedule LinearAllReduce(const Seat& seat) {
   const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"linear", 1};
   schedule.in_place = false;  // a peer may read the input after this rank has written its output
+  schedule.reduces_once = true;
   std::vector<Step> round;
   ForEachPeer(ranks, rank, [&](int peer) { round.push_back({StepKind::kSend, peer, {kInputBuffer}}); });
   round.push_back(ReduceInRankOrder(ranks, rank, {kOutputBuffer}, {kInputBuffer}));
@@ -33,6 +34,7 @@ Schedule LinearAllReduce(const Seat& seat) {
 Schedule DirectReduceScatter(const Seat& seat) {
   const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"direct", ranks};
+  schedule.reduces_once = true;
   schedule.single_chunks = true;
   std::vector<Step> round;
   ForEachPeer(ranks, rank, [&](int peer) { round.push_back({StepKind::kSend, peer, {kInputBuffer, peer}}); });

@@ -58,9 +58,10 @@ struct Step {
 
 struct Schedule {
   absl::string_view algorithm;
-  int chunks = 1;         // that the caller divides the data into
-  int scratch_slots = 0;  // of the largest chunk's size
-  bool in_place = true;   // right also if the output is the input's memory
+  int chunks = 1;             // that the caller divides the data into
+  int scratch_slots = 0;      // of the largest chunk's size
+  bool in_place = true;       // right also if the output is the input's memory
+  bool reduces_once = false;  // every result is one reduction of what all ranks have put in
   // Every step of every rank moves single chunks, so SliceOf can cut it.
   bool single_chunks = false;
   std::vector<std::vector<Step>> rounds;

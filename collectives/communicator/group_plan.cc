@@ -32,6 +32,10 @@ class ArrayPlanner {
         bytes_(spec_.elements * width_),
         ranks_(group.ranks()),
         members_(group.members()) {
+    for (int k = 0; k < members_; ++k) {
+      inputs_.push_back({MemoryRef::kInput, k, array, 0});
+      outputs_.push_back({MemoryRef::kOutput, k, array, 0});
+    }
     IndexProcesses();
   }
 
@@ -44,8 +48,8 @@ class ArrayPlanner {
 
  private:
   // ---- names of memory
-  MemoryRef Input(int member) const { return {MemoryRef::kInput, member, array_, 0}; }
-  MemoryRef Output(int member) const { return {MemoryRef::kOutput, member, array_, 0}; }
+  MemoryRef Input(int member) const { return inputs_[member]; }
+  MemoryRef Output(int member) const { return outputs_[member]; }
   MemoryRef Staging(int64_t bytes) {
     plan_->staging_bytes.push_back(bytes);
     return {MemoryRef::kStaging, static_cast<int>(plan_->staging_bytes.size()) - 1, 0, 0};
@@ -85,6 +89,11 @@ class ArrayPlanner {
     return {spec_.type, op_.reduction, std::move(sources), std::move(targets), bytes};
   }
   void CopyToOtherMembers(int64_t bytes);
+  bool RoundsTwice(const Schedule& schedule) const;
+  bool IsOrderedBetter(const Schedule& schedule) const {
+    return schedule.reduces_once && group_.hosts() == 1;
+  }
+  void ReduceInF32();
   void OrderedAllReduce();
   MemoryRef PackForScatter();
   void OrderedScatter(MemoryRef out, int64_t origin);
@@ -100,10 +109,11 @@ class ArrayPlanner {
   const int64_t bytes_;  // of `elements`
   const int ranks_;
   const int members_;
-  std::vector<int> count_;      // members, by process rank
-  std::vector<int> packed_of_;  // position in the order of (process, rank), by rank
-  std::vector<int> within_;     // position among its process's members, by rank
-  bool in_order_ = true;        // packed_of_ is the identity
+  std::vector<MemoryRef> inputs_, outputs_;  // by member
+  std::vector<int> count_;                   // members, by process rank
+  std::vector<int> packed_of_;               // position in the order of (process, rank), by rank
+  std::vector<int> within_;                  // position among its process's members, by rank
+  bool in_order_ = true;                     // packed_of_ is the identity
 };
 
 void ArrayPlanner::IndexProcesses() {
@@ -172,6 +182,38 @@ void ArrayPlanner::CopyToOtherMembers(int64_t bytes) {
     phase.copies.push_back({Whole(Output(0), bytes), Whole(Output(k), bytes), bytes});
 }
 
+// ---- narrow floats: sums and products are f32's, rounded once, whoever hosts the devices
+
+// With `schedule` sums would be rounded in the middle: among a process's members, or from step to step. The
+// same answer in all processes.
+bool ArrayPlanner::RoundsTwice(const Schedule& schedule) const {
+  const bool rounds = op_.reduction == ReductionKind::kSum || op_.reduction == ReductionKind::kProduct;
+  const bool alone = *std::max_element(count_.begin(), count_.end()) == 1;
+  return IsNarrowFloat(spec_.type) && rounds && !(alone && schedule.reduces_once);
+}
+
+// The same operation on f32, between conversions. On one host all members' arrays are read where they lie
+// instead; over a network that would be more bytes.
+void ArrayPlanner::ReduceInF32() {
+  CollectiveOp op = op_;
+  op.arrays[array_].type = ElementType::kF32;
+  PlanOptions options = options_;
+  options.aliased = true;
+  ArrayPlanner wide(op, array_, group_, options, plan_);
+  const bool scatters = op.kind == CollectiveKind::kReduceScatter;
+  const int64_t in_bytes = scatters ? wide.bytes_ * ranks_ : wide.bytes_;
+  Phase widen, narrow;
+  for (int k = 0; k < members_; ++k) {
+    wide.inputs_[k] = Staging(in_bytes);
+    wide.outputs_[k] = scatters ? Staging(wide.bytes_) : wide.inputs_[k];
+    widen.conversions.push_back({spec_.type, /*widens=*/true, Input(k), wide.inputs_[k], in_bytes});
+    narrow.conversions.push_back({spec_.type, /*widens=*/false, wide.outputs_[k], Output(k), wide.bytes_});
+  }
+  plan_->before.push_back(std::move(widen));
+  scatters ? wide.ReduceScatter() : wide.AllReduce();
+  plan_->after.push_back(std::move(narrow));
+}
+
 // ---- all-reduce
 
 void ArrayPlanner::AllReduce() {
@@ -186,6 +228,7 @@ void ArrayPlanner::AllReduce() {
   }
   if (options_.deterministic) return OrderedAllReduce();
   Schedule schedule = Build(CollectiveKind::kAllReduce, bytes_);
+  if (RoundsTwice(schedule)) return IsOrderedBetter(schedule) ? OrderedAllReduce() : ReduceInF32();
   MemoryRef source = Input(0);
   if (members_ > 1 || (options_.aliased && !schedule.in_place)) {
     source = schedule.in_place ? Output(0) : Staging(bytes_);
@@ -252,12 +295,15 @@ void ArrayPlanner::ReduceScatter() {
   }
   const std::vector<int64_t> offsets = PackedOffsets(bytes_);
   const int64_t origin = offsets[group_.self];
+  Schedule schedule = Build(CollectiveKind::kReduceScatter, bytes_ * ranks_);
+  const bool ordered = options_.deterministic || (RoundsTwice(schedule) && IsOrderedBetter(schedule));
+  if (!ordered && RoundsTwice(schedule)) return ReduceInF32();
   const MemoryRef out = members_ == 1 ? Output(0) : Staging(members_ * bytes_);
-  if (options_.deterministic) {
+  if (ordered) {
     OrderedScatter(out, origin);
   } else {
     const MemoryRef in = PackForScatter();
-    AddLane(Build(CollectiveKind::kReduceScatter, bytes_ * ranks_), offsets, {{in, 0}, {out, origin}});
+    AddLane(std::move(schedule), offsets, {{in, 0}, {out, origin}});
   }
   if (members_ == 1) return;
   Phase& after = After();

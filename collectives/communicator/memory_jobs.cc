@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "collectives/reduce/narrow.h"
 #include "collectives/reduce/reduce.h"
 #include "collectives/reduce/stream_copy.h"
 #include "core/tasks/arena.h"
@@ -59,6 +60,19 @@ void ReduceRange(const ReduceJob& job, const MemoryBinding& binding, Copy copy, 
   }
 }
 
+void ConvertRange(const ConvertJob& job, const MemoryBinding& binding, Copy, int64_t begin, int64_t end) {
+  constexpr int64_t kWidth = sizeof(float);
+  const int64_t narrow_width = ByteWidth(job.narrow), count = (end - begin) / kWidth;
+  const int64_t narrow = begin / kWidth * narrow_width;
+  if (job.widens) {
+    auto* to = reinterpret_cast<float*>(binding.At(job.to) + begin);
+    WidenToFloat(job.narrow, binding.At(job.from) + narrow, to, count);
+  } else {
+    const auto* from = reinterpret_cast<const float*>(binding.At(job.from) + begin);
+    NarrowFromFloat(job.narrow, from, binding.At(job.to) + narrow, count);
+  }
+}
+
 int64_t SlicesOf(int64_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes; }
 
 // Slices of all jobs of a phase in a row, reductions first.
@@ -74,6 +88,7 @@ void RunSlices(const Phase& phase, const MemoryBinding& binding, Copy copy, int6
   };
   for (const ReduceJob& job : phase.reductions) run(job, ReduceRange);
   for (const CopyJob& job : phase.copies) run(job, CopyRange);
+  for (const ConvertJob& job : phase.conversions) run(job, ConvertRange);
 }
 
 }  // namespace
@@ -96,6 +111,7 @@ int64_t BytesOf(absl::Span<const Phase> phases) {
   int64_t bytes = 0;
   for (const Phase& phase : phases) {
     for (const CopyJob& job : phase.copies) bytes += job.bytes;
+    for (const ConvertJob& job : phase.conversions) bytes += job.bytes;
     for (const ReduceJob& job : phase.reductions) {
       bytes += job.bytes * static_cast<int64_t>(job.sources.size() + job.targets.size() - 1);
     }
@@ -108,6 +124,7 @@ void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding, int
     int64_t slices = 0;
     for (const ReduceJob& job : phase.reductions) slices += SlicesOf(job.bytes);
     for (const CopyJob& job : phase.copies) slices += SlicesOf(job.bytes);
+    for (const ConvertJob& job : phase.conversions) slices += SlicesOf(job.bytes);
     const int64_t bytes = BytesOf(absl::MakeConstSpan(&phase, 1));
     const Copy copy = bytes >= kPastCachesBytes ? CopyPastCaches : CopyThroughCaches;
     if (slices <= 1 || workers == 1 || bytes < kParallelBytes) {

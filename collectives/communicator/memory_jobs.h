@@ -1,5 +1,6 @@
-// Copies and reductions between arrays of this process, as values: what a collective does by pointer before
-// and after processes exchange data, and all it does where every participant is in this process.
+// Copies, reductions and conversions between arrays of this process, as values: what a collective does by
+// pointer before and after processes exchange data, and all it does where every participant is in this
+// process.
 //
 // Memory is named by reference and bound at each call. A phase's jobs touch disjoint targets and go on in
 // parallel.
@@ -43,9 +44,18 @@ struct ReduceJob {
   int64_t bytes = 0;
 };
 
+// Floats of the type `narrow` become f32, or the other way round.
+struct ConvertJob {
+  ElementType narrow;
+  bool widens = true;
+  MemoryRef from, to;
+  int64_t bytes = 0;  // of the f32
+};
+
 struct Phase {
   std::vector<CopyJob> copies;
   std::vector<ReduceJob> reductions;
+  std::vector<ConvertJob> conversions;
 };
 
 // Where the references point in one call.

@@ -99,17 +99,25 @@ void ReduceNarrow(ElementType type, absl::Span<const void* const> sources, void*
   }
 }
 
-// An integer of `bits` < 8 in its byte: sign- or zero-extended again after the arithmetic.
-void WrapSubByte(int8_t* data, int64_t count, int bits) {
-  const int shift = 8 - bits;
-  for (int64_t i = 0; i < count; ++i) {
-    data[i] = static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(data[i]) << shift) >> shift);
+// An integer of 8 - `shift` bits in its byte, sign- or zero-extended by its type.
+template <typename T>
+T LowBits(T value, int shift) {
+  return static_cast<T>(static_cast<T>(static_cast<uint8_t>(value) << shift) >> shift);
+}
+template <typename T>
+void WrapSubByte(T* data, int64_t count, int shift) {
+  for (int64_t i = 0; i < count; ++i) data[i] = LowBits(data[i], shift);
+}
+
+// min or max of the low bits: NumPy's arrays have zeros above them, whatever the sign.
+template <typename Op>
+struct OfLowBits {
+  int shift;
+  template <typename T>
+  T operator()(T a, T b) const {
+    return Op()(LowBits(a, shift), LowBits(b, shift));
   }
-}
-void WrapSubByte(uint8_t* data, int64_t count, int bits) {
-  const uint8_t mask = static_cast<uint8_t>((1 << bits) - 1);
-  for (int64_t i = 0; i < count; ++i) data[i] &= mask;
-}
+};
 
 template <typename Op>
 void ReduceFloat(ElementType type, absl::Span<const void* const> sources, void* target, int64_t count,
@@ -142,6 +150,18 @@ void ReduceSigned(int width, absl::Span<const void* const> sources, void* target
   ReduceAs<int64_t>(sources, target, count, op);
 }
 
+template <typename Op>
+void ReduceOrdered(ElementType type, absl::Span<const void* const> sources, void* target, int64_t count) {
+  const int width = ByteWidth(type);
+  if (BitWidth(type) >= 8) {
+    return IsSigned(type) ? ReduceSigned(width, sources, target, count, Op())
+                          : ReduceUnsigned(width, sources, target, count, Op());
+  }
+  const OfLowBits<Op> op{8 - BitWidth(type)};
+  IsSigned(type) ? ReduceAs<int8_t>(sources, target, count, op)
+                 : ReduceAs<uint8_t>(sources, target, count, op);
+}
+
 void ReduceInteger(ElementType type, ReductionKind kind, absl::Span<const void* const> sources, void* target,
                    int64_t count) {
   const int width = ByteWidth(type);
@@ -154,21 +174,25 @@ void ReduceInteger(ElementType type, ReductionKind kind, absl::Span<const void* 
       ReduceUnsigned(width, sources, target, count, Product());
       break;
     case ReductionKind::kAnd:
-      return ReduceUnsigned(width, sources, target, count, And());
+      ReduceUnsigned(width, sources, target, count, And());
+      break;
     case ReductionKind::kOr:
-      return ReduceUnsigned(width, sources, target, count, Or());
+      ReduceUnsigned(width, sources, target, count, Or());
+      break;
     case ReductionKind::kXor:
-      return ReduceUnsigned(width, sources, target, count, Xor());
+      ReduceUnsigned(width, sources, target, count, Xor());
+      break;
     case ReductionKind::kMin:
-      return IsSigned(type) ? ReduceSigned(width, sources, target, count, Min())
-                            : ReduceUnsigned(width, sources, target, count, Min());
+      ReduceOrdered<Min>(type, sources, target, count);
+      break;
     case ReductionKind::kMax:
-      return IsSigned(type) ? ReduceSigned(width, sources, target, count, Max())
-                            : ReduceUnsigned(width, sources, target, count, Max());
+      ReduceOrdered<Max>(type, sources, target, count);
+      break;
   }
-  if (BitWidth(type) >= 8) return;
-  if (IsSigned(type)) return WrapSubByte(static_cast<int8_t*>(target), count, BitWidth(type));
-  WrapSubByte(static_cast<uint8_t*>(target), count, BitWidth(type));
+  const int shift = 8 - BitWidth(type);
+  if (shift <= 0) return;
+  if (IsSigned(type)) return WrapSubByte(static_cast<int8_t*>(target), count, shift);
+  WrapSubByte(static_cast<uint8_t*>(target), count, shift);
 }
 
 void ReducePred(ReductionKind kind, absl::Span<const void* const> sources, void* target, int64_t count) {

@@ -41,15 +41,18 @@ const Format* FormatOf(ElementType type) {
   return nullptr;
 }
 
-// f8e8m0fnu is an exponent alone: 2^(bits-127), 255 is NaN.
+// f8e8m0fnu is an exponent alone: 2^(bits-127), 255 is NaN. As ml_dtypes and XLA round: halves up, and what
+// lies between the two smallest to the second.
 double ExponentOnlyFromBits(uint64_t bits) {
   return bits == 255 ? std::numeric_limits<double>::quiet_NaN()
                      : std::ldexp(1.0, static_cast<int>(bits) - 127);
 }
 uint64_t ExponentOnlyToBits(double value) {
   if (!(value > 0) || std::isinf(value)) return 255;
-  const int exponent = static_cast<int>(std::nearbyint(std::log2(value)));
-  return exponent > 127 ? 255 : exponent < -127 ? 0 : static_cast<uint64_t>(exponent + 127);
+  if (value < 0x1p-126) return value > 0x1p-127 ? 1 : 0;
+  int exponent;
+  const double fraction = std::frexp(value, &exponent);  // in [1/2, 1)
+  return static_cast<uint64_t>(std::min(exponent - (fraction < 0.75 ? 1 : 0) + 127, 255));
 }
 
 uint64_t NanBits(const Format& f, uint64_t sign) {

@@ -19,6 +19,12 @@ def test_one_host(processes, devices, shm):
     check(mpirun(processes, devices, command("collectives.py"), SHOAL_SHM=shm), processes)
 
 
+@pytest.mark.parametrize("processes,devices", [(1, 4), (2, 2)])
+def test_every_type(processes, devices):
+    for told in mpirun(processes, devices, command("every_type.py")).all(processes):
+        assert told["count"] == 383 and not told["wrong"]
+
+
 def test_jax_distributed():
     check(jax_distributed(3, 1, command("collectives.py")), 3)
 
@@ -27,6 +33,8 @@ def test_jax_distributed():
 def test_two_hosts():
     with Hosts(2) as hosts:
         check(hosts.mpirun(2, 1, command("collectives.py")), 4)
+        for told in hosts.mpirun(2, 2, command("every_type.py")).all(4):
+            assert not told["wrong"]
 
 
 @pytest.mark.skipif(not can_make_hosts(), reason="needs root and network namespaces")

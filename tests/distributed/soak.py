@@ -14,7 +14,8 @@ import sys
 import tempfile
 import time
 
-from jobs import command, environment, finish, start
+from faults import SHELL, end
+from jobs import MPIRUN, command, environment, finish_all, start
 
 PROCESSES, DEVICES = 4, 2
 JOB_SECONDS = 45
@@ -23,10 +24,13 @@ GROWTH = 1.15
 
 
 def start_job(seed, seconds, threads, transport, directory):
-    job = {"SHOAL_NUM_PROCESSES": PROCESSES, "SHOAL_JOB": directory.name, "TEST_DIRECTORY": str(directory)}
-    if transport != "shm":
-        job |= {"SHOAL_SHM": 0, "SHOAL_TRANSPORT": transport}
-    argv = command("random_collectives.py", seed, seconds, threads)
+    argv = ["sh", "-c", SHELL, "sh", *command("random_collectives.py", seed, seconds, threads)]
+    job = {"TEST_DIRECTORY": str(directory)}
+    if transport == "mpi":
+        return [start([*MPIRUN, "--enable-recovery", "-n", str(PROCESSES), *argv], environment(DEVICES, SHOAL_SHM=0, **job))]
+    job |= {"SHOAL_NUM_PROCESSES": PROCESSES, "SHOAL_JOB": directory.name}
+    if transport == "ucx":
+        job |= {"SHOAL_SHM": 0, "SHOAL_TRANSPORT": "ucx"}
     return [start(argv, environment(DEVICES, SHOAL_PROCESS_ID=p, **job)) for p in range(PROCESSES)]
 
 
@@ -39,28 +43,32 @@ def end_one(started, directory, seconds, choice):
         time.sleep(0.05)
     time.sleep(choice.random() * seconds)
     victim = choice.randrange(PROCESSES)
-    os.kill(started[victim].pid, signal.SIGKILL)
+    os.kill(int((directory / f"pid.{victim}").read_text()), signal.SIGKILL)
     return victim, time.time()
 
 
-def check_death(victim, moment, outcomes):
-    for process, outcome in enumerate(outcomes):
-        if process == victim:
-            continue
-        told = outcome.told.get(process)
-        assert told and outcome.code == 0, f"process {process}, exit code {outcome.code}:\n{outcome.output[-4000:]}"
+def told_by(process, outcome, directory):
+    """What a process that was not killed has told, and that it has ended well."""
+    told, code = outcome.told.get(process), directory / f"code.{process}"
+    assert told and code.exists() and int(code.read_text()) == 0, f"process {process}:\n{outcome.output[-6000:]}"
+    return told
+
+
+def check_death(victim, moment, told):
+    for survivor in told:
         # Who hears only that a survivor has ended hears why that one has.
-        assert re.search(rf"process {victim}\b", told["error"]), told
-        assert told["end"] - moment < 10, (told["end"] - moment, told)
+        assert re.search(rf"process {victim}\b", survivor["error"]), survivor
+        assert survivor["end"] - moment < 10, (survivor["end"] - moment, survivor)
+    return f"process {victim} killed, told after {max(t['end'] for t in told) - moment:.2f} s"
 
 
-def check_end(outcomes):
-    for process, outcome in enumerate(outcomes):
-        told = outcome.told.get(process)
-        assert told and outcome.code == 0 and not told["error"], f"process {process}:\n{outcome.output[-4000:]}"
-        level, last = told["memory"]
+def check_end(threads, told):
+    for process, of_process in enumerate(told):
+        assert not of_process["error"], (process, of_process)
+        level, last = of_process["memory"]
         assert last < level * GROWTH, f"process {process}: {level:.0f} MiB became {last:.0f}"
-    return sum(o.told[p]["run"] for p, o in enumerate(outcomes))
+    memory = max(t["memory"][1] for t in told)
+    return f"{sum(t['run'] for t in told)} collectives, {threads} threads, {memory:.0f} MiB"
 
 
 def one_job(seed, transport, kill):
@@ -72,16 +80,11 @@ def one_job(seed, transport, kill):
         started = start_job(seed, 600 if kill else JOB_SECONDS, threads, transport, directory)
         try:
             victim, moment = end_one(started, directory, JOB_SECONDS, choice) if kill else (None, 0)
-            outcomes = [finish(p, 90 if victim is not None else 600) for p in started]
+            outcome = finish_all(started, 90 if victim is not None else 600)
         finally:
-            for process in started:
-                process.kill()
-        if victim is not None:
-            check_death(victim, moment, outcomes)
-            return f"process {victim} killed, told after {max(o.told[p]['end'] for p, o in enumerate(outcomes) if p != victim) - moment:.2f} s"
-        run = check_end(outcomes)
-        memory = max(o.told[p]["memory"][1] for p, o in enumerate(outcomes))
-        return f"{run} collectives, {threads} threads, {memory:.0f} MiB"
+            end(directory, started)
+        told = [told_by(p, outcome, directory) for p in range(PROCESSES) if p != victim]
+        return check_end(threads, told) if victim is None else check_death(victim, moment, told)
 
 
 def main():
@@ -90,9 +93,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--transport", default="shm", choices=["shm", "mpi", "ucx"])
     arguments = parser.parse_args()
-    end = time.time() + arguments.minutes * 60
+    limit = time.time() + arguments.minutes * 60
     seed = arguments.seed
-    while time.time() < end:
+    while time.time() < limit:
         print(f"{time.strftime('%H:%M:%S')} seed {seed}:", one_job(seed, arguments.transport, kill=seed % 3 != 0), flush=True)
         seed += 1
 

@@ -108,16 +108,16 @@ SHOAL_NARROW(f8e5m2fnuz, F8E5M2FNUZ)
 SHOAL_NARROW(f8e4m3b11fnuz, F8E4M3B11FNUZ)
 SHOAL_NARROW(f4e2m1fn, F4E2M1FN)
 
-// A power of two from 2^-127 (bits 0) to 2^127; no sign; 255 is NaN. What is not positive becomes NaN, but 0
-// the smallest.
+// A power of two from 2^-127 (bits 0) to 2^127; no sign; 255 is NaN, and what is not positive becomes it. As
+// ml_dtypes and XLA round: halves up, and what lies between the two smallest to the second.
 float decode_f8e8m0fnu(uint32_t bits) {
   float value = Select(bits == 0, 0x1p-127f, FromBits(bits << 23));
   return Select(bits == 255, kNaN<float>, value);
 }
 uint32_t encode_f8e8m0fnu(float x) {
   uint32_t bits = Bits(x);
-  uint32_t rounded = (bits + 0x3fffff + ((bits >> 23) & 1)) >> 23;
+  uint32_t rounded = (bits + Select(bits < 0x800000u, 0x3fffffu, 0x400000u)) >> 23;
   rounded = Select(rounded > 254u, 255u, rounded);
-  return Select(!(x >= 0.0f), 255u, rounded);
+  return Select(!(x > 0.0f), 255u, rounded);
 }
 }

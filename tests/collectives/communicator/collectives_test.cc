@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "collectives/reduce/stream_copy.h"
+#include "core/types/literal.h"
 #include "tests/collectives/communicator/job.h"
 
 namespace shoal {
@@ -259,6 +260,47 @@ TEST_P(CollectivesTest, EveryTypeTogether) {
     SCOPED_TRACE(static_cast<int>(kind));
     Check(op);
     if (HasFatalFailure()) return;
+  }
+}
+
+// Eighths, which a float adds exactly: what an f8 makes of the sum does not depend on who hosts the devices.
+TEST_P(CollectivesTest, NarrowSumsAreRoundedOnce) {
+  const int n = job_->partitions();
+  for (CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter}) {
+    for (ElementType type : {ElementType::kBF16, ElementType::kF8E4M3FN}) {
+      for (int64_t elements : {0, 37, 30011}) {
+        const int width = ByteWidth(type);
+        CollectiveOp op{kind};
+        op.number = number_++;
+        op.program_fingerprint = 79;
+        op.name = absl::StrCat("collective.", op.number);
+        op.arrays = {{type, elements, {1, elements}, {1, elements}}};
+        const int64_t whole = InputElements(op, op.arrays[0], n);
+        std::vector<std::vector<Bytes>> in(n), out(n);
+        std::vector<float> sums(whole, 0);
+        for (int p = 0; p < n; ++p) {
+          in[p] = {Bytes(whole * width)};
+          out[p] = {Bytes(elements * width)};
+          for (int64_t i = 0; i < whole; ++i) {
+            const uint64_t bits = FloatToBits(type, (static_cast<int>(random_() % 401) - 200) / 8.0);
+            std::memcpy(&in[p][0][i * width], &bits, width);
+            sums[i] += static_cast<float>(FloatFromBits(type, bits));
+          }
+        }
+        std::vector<Future> futures;
+        for (int p = 0; p < n; ++p) futures.push_back(job_->Start(op, p, 1, in[p], &out[p]));
+        const Future all = Join(futures);
+        ASSERT_TRUE(all.AwaitFor(absl::Seconds(60)) && all.status().ok()) << all.status();
+        for (int p = 0; p < n; ++p) {
+          const int64_t first = kind == CollectiveKind::kReduceScatter ? p * elements : 0;
+          for (int64_t i = 0; i < elements; ++i) {
+            uint64_t got = 0;
+            std::memcpy(&got, &out[p][0][i * width], width);
+            ASSERT_EQ(got, FloatToBits(type, sums[first + i])) << op.name << ", partition " << p << ", " << i;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -35,6 +35,16 @@ TEST(NarrowFloatTest, NamedValues) {
   EXPECT_EQ(FloatFromBits(ElementType::kF8E8M0FNU, 127), 1);
 }
 
+// What ml_dtypes 0.5 gives.
+TEST(NarrowFloatTest, PowersOfTwoRoundHalvesUp) {
+  const std::pair<double, uint64_t> kRounded[] = {
+      {1.49, 127},     {1.5, 128},      {3, 129},           {6, 130},         {0x1p-127, 0},
+      {0x1.6p-127, 1}, {0x1.7p-126, 1}, {0x1.8p-126, 2},    {0x1p-128, 0},    {1e-45, 0},
+      {0, 255},        {-1, 255},       {0x1.7ffp127, 254}, {0x1.8p127, 255}, {HUGE_VAL, 255}};
+  for (const auto& [value, bits] : kRounded)
+    EXPECT_EQ(FloatToBits(ElementType::kF8E8M0FNU, value), bits) << value;
+}
+
 TEST(NarrowFloatTest, Bf16RoundsToNearestEvenAsTheHighHalfOfFloat) {
   for (uint32_t i = 0; i < 100000; ++i) {
     const uint32_t bits = i * 42949u;

@@ -21,3 +21,8 @@ for name in TYPES:
         # 37 columns over two devices: the last part is padded.
         largest = jax.jit(lambda a: jnp.max(jax.lax.with_sharding_constraint(jnp.transpose(a), split), 0))(x)
         np.testing.assert_array_equal(largest.astype(np.float32), numbers.max(1), name)
+
+# Powers of two alone: halves are rounded up, and what is not positive is no number.
+numbers = np.array([3, 6, 1.5, 1.49, 5, 0, -1, 1e-40, 2**-127, 2**-128, 2.0**127 * 1.4, 2.0**127 * 1.6, np.inf, np.nan], np.float32)
+got = np.asarray(jax.jit(lambda v: v.astype(ml_dtypes.float8_e8m0fnu))(numbers))
+np.testing.assert_array_equal(got.view(np.uint8), numbers.astype(ml_dtypes.float8_e8m0fnu).view(np.uint8))
