@@ -30,9 +30,10 @@ constexpr int kYieldPasses = 100;
 constexpr absl::Duration kPollPause = absl::Microseconds(10), kLongestPollPause = absl::Microseconds(500);
 // And the longest while large data is under way: a fast network fills its buffers meanwhile.
 constexpr absl::Duration kLongestBulkPause = absl::Microseconds(20);
-// Patience of a run's starter, in nanoseconds of nothing coming: doubled when it was rewarded, halved when it
-// was in vain. To wake the progress thread, and then the one that waits for the result, takes some 50 us.
-constexpr int64_t kLeastPatience = 5'000, kMostPatience = 200'000;
+// Patience of a run's starter, in nanoseconds of nothing coming: the most where the last run took no longer,
+// whoever saw its end; halved where it did. To wake the progress thread, and then the one that waits for the
+// result, takes some 50 us. With more processes than cores most of the time is the peers', who have the core.
+constexpr int64_t kLeastPatience = 5'000, kMostPatience = 200'000, kMostPatienceInTurn = 2'000'000;
 // Longer than this nobody but the progress thread works for others.
 constexpr int64_t kLongestStay = 50'000'000;
 
@@ -71,7 +72,8 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
       diagnosis_(topology) {
   spins_ = ProcessesHere(topology_) < AvailableCores();
   helpers_ = std::min(ShareOfCores(topology_) - 1, kMostHelpers);
-  patience_ns_ = kMostPatience;
+  most_patience_ns_ = spins_ ? kMostPatience : kMostPatienceInTurn;
+  patience_ns_ = most_patience_ns_;
   thread_ = std::thread([this] { ProgressThread(); });
 }
 
@@ -124,7 +126,11 @@ void Engine::Start(RunRequest request, bool stay) {
   }
   auto vigil = std::make_shared<Vigil>();
   auto done = std::make_shared<decltype(request.done)>(std::move(request.done));
-  request.done = [vigil, done](const absl::Status& status, bool) {
+  request.done = [this, vigil, done](const absl::Status& status, bool) {
+    const int64_t patience = patience_ns_.load(std::memory_order_relaxed);
+    patience_ns_ = absl::GetCurrentTimeNanos() - vigil->start_ns < most_patience_ns_
+                       ? most_patience_ns_
+                       : std::max(patience / 2, kLeastPatience);
     vigil->status = status;
     int state = Vigil::kWaiting;
     if (!vigil->state.compare_exchange_strong(state, Vigil::kEnded)) (*done)(status, false);
@@ -164,7 +170,6 @@ void Engine::StayWith(Vigil* vigil) {
     if (absl::GetCurrentTimeNanos() - last_work > patience) break;
     if (!spins_ || ++idle_passes > kSpinPasses) sched_yield();
   }
-  patience_ns_ = ended() ? std::min(patience * 2, kMostPatience) : std::max(patience / 2, kLeastPatience);
   doorbell_->Unwatch(ticket);
   if (active_ > 0) doorbell_->Ring();  // the rest is the thread's
 }
@@ -231,6 +236,7 @@ bool Engine::ProgressOnce(Outcome* outcome) {
     outcome->tick = true;
   }
   active_ = static_cast<int>(runs_.size());
+  doorbell_->AwaitKnocks(!runs_.empty());
   outcome_ = nullptr;
   return worked;
 }
@@ -314,6 +320,7 @@ void Engine::BeginRun(RunRequest request) {
     return FailRun(key.communicator, key.run, why, /*tell_others=*/true);
   }
   diagnosis_.recorder().Started(run->request().announcement, run->start());
+  doorbell_->AwaitKnocks(true);  // this pass looks for what has come before
   run->Begin();
   runs_.push_back(std::move(run));
   CheckEarly(runs_.back().get());
@@ -346,20 +353,21 @@ absl::Status Engine::Broken(const Run& run) const {
 void Engine::CheckEarly(Run* run) {
   const Announcement& ours = run->request().announcement;
   for (size_t i = 0; i < early_.size();) {
-    const Early early = early_[i];
-    const Announcement& theirs = early.announcement;
-    const bool same_run = theirs.key.communicator == ours.key.communicator && theirs.key.run == ours.key.run;
+    const Announcement& theirs = early_[i].announcement;
+    if (theirs.key.communicator != ours.key.communicator || theirs.key.run != ours.key.run) {
+      ++i;
+      continue;
+    }
     const bool same_collective = theirs.key == ours.key;
+    if (same_collective ? !run->Accept(early_[i].from, theirs) : theirs.program != ours.program) {
+      return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, early_[i].from, theirs),
+                     /*tell_others=*/true);
+    }
     if (same_collective) {
       early_.erase(early_.begin() + i);
     } else {
       ++i;
     }
-    const bool fits =
-        same_collective ? run->Accept(early.from, theirs) : !same_run || theirs.program == ours.program;
-    if (fits) continue;
-    return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, early.from, theirs),
-                   /*tell_others=*/true);
   }
 }
 
@@ -371,7 +379,7 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
   Goodbye goodbye;
   if (Decode(bytes, &announcement)) {
     diagnosis_.recorder().Heard(from, announcement, absl::Now());
-    OnAnnouncement(from, announcement);
+    OnAnnouncement(from, std::move(announcement));
   } else if (Decode(bytes, &question)) {
     OnQuestion(from, question);
   } else if (Decode(bytes, &answer)) {
@@ -387,7 +395,7 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
   }
 }
 
-void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
+void Engine::OnAnnouncement(ProcessId from, Announcement theirs) {
   if (KnownFailure(theirs.key.communicator, theirs.key.run) != nullptr) return;
   for (const auto& run : runs_) {
     const Announcement& ours = run->request().announcement;
@@ -401,7 +409,7 @@ void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
     }
     if (same_collective) return;
   }
-  early_.push_back({from, theirs});
+  early_.push_back({from, std::move(theirs)});
 }
 
 // ---- questions and goodbyes

@@ -97,6 +97,7 @@ class Engine {
   struct Vigil {
     enum : int { kWaiting, kEnded, kLeft };
     std::atomic<int> state{kWaiting};
+    const int64_t start_ns = absl::GetCurrentTimeNanos();
     absl::Status status;  // written before kEnded
   };
   void Submit(Command command);
@@ -113,7 +114,7 @@ class Engine {
   void OnGoodbye(ProcessId from, const Goodbye& goodbye);
   void SayGoodbye(absl::string_view why);
   void TellAll(const std::vector<char>& bytes, bool even_if_left = false);
-  void OnAnnouncement(ProcessId from, const Announcement& announcement);
+  void OnAnnouncement(ProcessId from, Announcement announcement);
   void CheckEarly(Run* run);
   void FailRun(uint64_t communicator, int64_t run, const absl::Status& why, bool tell_others);
   const absl::Status* KnownFailure(uint64_t communicator, int64_t run) const;
@@ -160,6 +161,7 @@ class Engine {
   std::atomic<int> gone_{0};
   std::atomic<int> active_{0};
   // How long the starter of a run stays with it while nothing comes.
+  int64_t most_patience_ns_ = 0;
   std::atomic<int64_t> patience_ns_;
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -263,7 +263,7 @@ void Run::Begin() {
   }
   const std::vector<char> announcement = Encode(request_.announcement);
   for (size_t rank = 0; rank < tells.size(); ++rank) {
-    if (tells[rank]) transport_->SendControl(request_.processes[rank], announcement);
+    if (tells[rank]) transport_->SendAnnouncement(request_.processes[rank], announcement);
   }
   for (const auto& lane : lanes_) lane->StartRound();
 }

@@ -34,6 +34,20 @@ void Doorbell::Ring() {
   if (sleepers_.load(std::memory_order_seq_cst) != 0) Futex(&rings_, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
+// Knock is called behind a write and then reads ignores_knocks_; AwaitKnocks writes that, and then its caller
+// looks for what was written: one of the two sees the other.
+void Doorbell::Knock() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (ignores_knocks_.load(std::memory_order_seq_cst) == 0) Ring();
+}
+
+void Doorbell::AwaitKnocks(bool awaits) {
+  const uint32_t ignores = awaits ? 0 : 1;
+  if (ignores_knocks_.load(std::memory_order_relaxed) == ignores) return;
+  ignores_knocks_.store(ignores, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
 // Ring adds to rings_ and then reads watchers_; this takes from watchers_ and then reads rings_: so either
 // the ringer wakes the sleepers or this does.
 void Doorbell::Unwatch(uint32_t ticket) {

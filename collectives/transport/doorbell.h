@@ -19,6 +19,11 @@ class Doorbell {
   void Wait(uint32_t ticket, absl::Duration timeout);
   // No system call unless somebody sleeps, and nobody watches.
   void Ring();
+  // As Ring, but nothing while knocks are not awaited. What the knock is about lies there already.
+  void Knock();
+  // Whether knocks are awaited, as they are at first. After `true` look for work: what came before told
+  // nobody.
+  void AwaitKnocks(bool awaits);
 
   // Between the two the caller looks for work itself, awake, so that rings wake nobody. `ticket` is of its
   // last look: what rang after it wakes those who sleep.
@@ -30,6 +35,7 @@ class Doorbell {
   std::atomic<uint32_t> rings_{0};
   std::atomic<uint32_t> sleepers_{0};
   std::atomic<uint32_t> watchers_{0};
+  std::atomic<uint32_t> ignores_knocks_{0};
 };
 
 }  // namespace shoal

@@ -33,7 +33,7 @@ class InProcessWire : public Wire {
       if (inbox.frames.size() >= hub_->faults_.room) return false;
       inbox.frames.push_back({self_, header, {payload.begin(), payload.end()}});
     }
-    inbox.doorbell.Ring();
+    header.kind == FrameKind::kControl ? inbox.doorbell.Ring() : inbox.doorbell.Knock();
     return true;
   }
 

@@ -27,7 +27,7 @@
 namespace shoal {
 namespace {
 
-constexpr uint64_t kMagic = 0x73686f616c303031;  // "shoal001"
+constexpr uint64_t kMagic = 0x73686f616c303032;  // "shoal002"
 // Bulks that one process may have announced at a time; more wait for room.
 constexpr uint64_t kLiveBulks = 4096;
 // All rings of a segment together, and the bounds of one.
@@ -223,7 +223,7 @@ bool ShmWire::TrySend(ProcessId to, const FrameHeader& header, absl::Span<const 
     live.store(header.bulk_id, std::memory_order_release);
   }
   if (!peer->to->TryWrite(ring_bytes_, header, payload)) return false;
-  peer->segment->doorbell.Ring();
+  header.kind == FrameKind::kControl ? peer->segment->doorbell.Ring() : peer->segment->doorbell.Knock();
   return true;
 }
 

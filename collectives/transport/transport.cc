@@ -58,8 +58,16 @@ void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char>
 
 void Transport::SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left) {
   if (lost_.contains(to) && !(even_if_left && left_.contains(to))) return;
+  SendToEngine(to, FrameKind::kControl, bytes);
+}
+
+void Transport::SendAnnouncement(ProcessId to, absl::Span<const char> bytes) {
+  if (!lost_.contains(to)) SendToEngine(to, FrameKind::kAnnouncement, bytes);
+}
+
+void Transport::SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes) {
   FrameHeader header;
-  header.kind = FrameKind::kControl;
+  header.kind = kind;
   header.length = static_cast<uint32_t>(bytes.size());
   SendFrame(to, header, bytes);
 }
@@ -258,6 +266,7 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
     case FrameKind::kBulkData:
       return TakePiece(from, header, payload);
     case FrameKind::kControl:
+    case FrameKind::kAnnouncement:
       return on_control_(from, payload);
   }
 }

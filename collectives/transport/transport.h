@@ -83,6 +83,8 @@ class Transport : private FrameSink {
 
   // To one that has left only if `even_if_left`: it may be listening still.
   void SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left = false);
+  // The same, but need not be heard before the receiver begins, or awaits, a collective.
+  void SendAnnouncement(ProcessId to, absl::Span<const char> bytes);
   // False if nothing happened.
   bool Poll();
   // Whether something waits for a wire to have room: then polling must go on though nothing arrives.
@@ -144,6 +146,7 @@ class Transport : private FrameSink {
   void FailWanted(ProcessId peer, std::vector<Completion*>* failed);
   void EndOutgoing(ProcessId peer, std::vector<Completion*>* ended);
   Wire* WireTo(ProcessId peer) const;
+  void SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes);
   void SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload);
   void Want(ProcessId from, const MessageTag& tag, Wanted wanted);
   void Match(ProcessId from, const FrameHeader& header, absl::Span<const char> payload, const Wanted& wanted);

@@ -32,12 +32,13 @@ struct MessageTag {
 
 // Never renumber: processes of different builds may meet.
 enum class FrameKind : uint32_t {
-  kEager = 0,      // a whole message
-  kBulk = 1,       // the announcement of one: its id, size and address in the sender's memory
-  kBulkDone = 2,   // to the sender: its memory has been read
-  kBulkReady = 3,  // to the sender: memory waits for the data; it shall send
-  kBulkData = 4,   // a piece of it
-  kControl = 5,    // for the engine
+  kEager = 0,         // a whole message
+  kBulk = 1,          // the announcement of one: its id, size and address in the sender's memory
+  kBulkDone = 2,      // to the sender: its memory has been read
+  kBulkReady = 3,     // to the sender: memory waits for the data; it shall send
+  kBulkData = 4,      // a piece of it
+  kControl = 5,       // for the engine
+  kAnnouncement = 6,  // for the engine, but nothing that one who awaits nothing need wake up for
 };
 
 // As it lies in memory and on the wire; the payload's `length` bytes follow.
@@ -66,7 +67,9 @@ struct WireCapabilities {
   absl::string_view name;
   int64_t eager_bytes = 0;    // the largest payload of a frame
   bool bulk_channel = false;  // has BulkSend and BulkReceive
-  bool rings = false;         // an arriving frame rings the receiver's doorbell; else only polling finds it
+  // An arriving frame rings the receiver's doorbell if it is kControl, else knocks at it; without this only
+  // polling finds frames.
+  bool rings = false;
 };
 
 class Wire {

@@ -329,6 +329,28 @@ TEST(DoorbellTest, WatchersSpareTheSleeperButMissNothing) {
   }
 }
 
+TEST(DoorbellTest, KnocksWakeWhoAwaitsThem) {
+  Doorbell bell;
+  const uint32_t before = bell.Ticket();
+  bell.AwaitKnocks(false);
+  bell.Knock();
+  EXPECT_EQ(bell.Ticket(), before);
+  bell.Ring();
+  EXPECT_NE(bell.Ticket(), before);
+  bell.AwaitKnocks(true);
+  std::atomic<bool> woken{false};
+  std::thread sleeper([&, ticket = bell.Ticket()] {
+    bell.Wait(ticket, absl::Seconds(10));
+    woken = true;
+  });
+  bell.Knock();
+  for (const absl::Time end = absl::Now() + absl::Seconds(5); !woken && absl::Now() < end;)
+    std::this_thread::yield();
+  EXPECT_TRUE(woken);
+  bell.Ring();
+  sleeper.join();
+}
+
 INSTANTIATE_TEST_SUITE_P(Wires, TransportTest, testing::Range(0, kUcx + 1),
                          [](const auto& info) { return kWires[info.param]; });
 
