@@ -1,6 +1,7 @@
 #include "collectives/reduce/narrow.h"
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <memory>
 
@@ -52,23 +53,30 @@ void NarrowF16(const float* source, uint16_t* target, int64_t count) {
   }
 }
 
+// Of a float of 8 or 4 bits: the value of every pattern, and the pattern for the high half of every f32 whose
+// last bit also says whether anything but zeros follows. Those 8 significant bits, so rounded to odd, are
+// enough to round again to 5 or fewer as from the whole number. (A sum of 8 Mi f8 on four devices: 15 ms,
+// with FloatToBits 181; of bf16 24.)
 struct ByteTables {
+  explicit ByteTables(ElementType type) {
+    for (int bits = 0; bits < 256; ++bits) {
+      const int masked = bits & ((1 << BitWidth(type)) - 1);
+      values[bits] = static_cast<float>(FloatFromBits(type, masked));
+    }
+    for (uint32_t high = 0; high < patterns.size(); ++high)
+      patterns[high] = static_cast<uint8_t>(FloatToBits(type, std::bit_cast<float>(high << 16)));
+  }
   std::array<float, 256> values;
+  std::array<uint8_t, 1 << 16> patterns;
 };
 
 const ByteTables& TableOf(ElementType type) {
-  static const auto* const tables = [] {
-    auto* all = new std::array<ByteTables, 256>();
-    for (ElementType t : AllElementTypes()) {
-      if (!IsFloat(t) || BitWidth(t) > 8) continue;
-      for (int bits = 0; bits < 256; ++bits) {
-        const int masked = bits & ((1 << BitWidth(t)) - 1);
-        (*all)[static_cast<int>(t)].values[bits] = static_cast<float>(FloatFromBits(t, masked));
-      }
-    }
-    return all;
-  }();
-  return (*tables)[static_cast<int>(type)];
+  static std::array<std::atomic<const ByteTables*>, 256> tables{};
+  std::atomic<const ByteTables*>& slot = tables[static_cast<int>(type)];
+  if (const ByteTables* known = slot.load(std::memory_order_acquire)) return *known;
+  auto made = std::make_unique<const ByteTables>(type);
+  const ByteTables* other = nullptr;
+  return slot.compare_exchange_strong(other, made.get()) ? *made.release() : *other;
 }
 
 }  // namespace
@@ -84,8 +92,12 @@ void WidenToFloat(ElementType type, const void* source, float* target, int64_t c
 void NarrowFromFloat(ElementType type, const float* source, void* target, int64_t count) {
   if (type == ElementType::kBF16) return NarrowBf16(source, static_cast<uint16_t*>(target), count);
   if (type == ElementType::kF16) return NarrowF16(source, static_cast<uint16_t*>(target), count);
+  const ByteTables& table = TableOf(type);
   auto* bytes = static_cast<uint8_t*>(target);
-  for (int64_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(FloatToBits(type, source[i]));
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(source[i]);
+    bytes[i] = table.patterns[(bits >> 16) | ((bits & 0xffff) != 0 ? 1 : 0)];
+  }
 }
 
 }  // namespace shoal

@@ -164,6 +164,26 @@ TEST(NarrowTest, AgreesWithCoreTypesBitForBit) {
   }
 }
 
+// Around every number of a byte, and around the middle between it and the next.
+TEST(NarrowTest, BytesAgreeWithCoreTypesBitForBit) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (ElementType type : AllElementTypes()) {
+    if (!IsFloat(type) || BitWidth(type) > 8) continue;
+    std::vector<float> xs = {nan, -nan, HUGE_VALF, -HUGE_VALF, 1e38f, -1e38f, 1e-45f, -1e-45f};
+    for (uint32_t bits = 0; bits + 1 < uint32_t{1} << BitWidth(type); ++bits) {
+      const float a = static_cast<float>(FloatFromBits(type, bits));
+      const float b = static_cast<float>(FloatFromBits(type, bits + 1));
+      for (float edge : {a, a / 2 + b / 2})
+        xs.insert(xs.end(), {edge, std::nextafter(edge, 0.0f), std::nextafter(edge, 2 * edge)});
+    }
+    for (float x : xs) {
+      uint8_t got;
+      NarrowFromFloat(type, &x, &got, 1);
+      ASSERT_EQ(got, FloatToBits(type, x)) << ElementTypeName(type) << " " << x;
+    }
+  }
+}
+
 TEST(ReduceTest, FloatsAndNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> a = {1, nan, 3, -0.0f}, b = {2, 5, nan, 0.5f};
