@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/hlo/attribute_proto.h"
 #include "core/hlo/attribute_text.h"
+#include "core/hlo/host_transfer_proto.h"
 #include "core/hlo/literal_proto.h"
 #include "core/hlo/origin.h"
 #include "core/hlo/verifier.h"
@@ -207,7 +208,6 @@ class ModuleReader {
   absl::StatusOr<Instruction*> ReadInstruction(const wire::HloInstructionProto& proto, int64_t count,
                                                const absl::flat_hash_map<int64_t, Instruction*>& before,
                                                Computation& computation) {
-    SHOAL_ASSIGN_OR_RETURN(Opcode opcode, ParseOpcode(proto.opcode()));
     SHOAL_ASSIGN_OR_RETURN(Shape shape, ShapeFromProto(proto.shape()));
     std::vector<Instruction*> operands;
     for (int64_t id : proto.operand_ids()) {
@@ -215,6 +215,11 @@ class ModuleReader {
       if (it == before.end()) return absl::InvalidArgumentError("an operand does not stand before it");
       operands.push_back(it->second);
     }
+    if (IsHostTransferOpcode(proto.opcode())) {
+      SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> shardings, ShardingsOf(proto, shape));
+      return ReadHostTransfer(proto, shape, operands, std::move(shardings), computation);
+    }
+    SHOAL_ASSIGN_OR_RETURN(Opcode opcode, ParseOpcode(proto.opcode()));
     std::vector<Computation*> called;
     for (int64_t id : proto.called_computation_ids()) {
       auto it = by_id_.find(id);
@@ -243,22 +248,23 @@ class ModuleReader {
     const wire::OpMetadata& metadata = proto.metadata();
     instruction->set_op_name(
         OriginText({metadata.op_name(), metadata.source_file(), metadata.source_line()}));
-    if (proto.has_sharding()) SHOAL_RETURN_IF_ERROR(ReadSharding(proto.sharding(), *instruction));
+    SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> shardings, ShardingsOf(proto, instruction->shape()));
+    if (!shardings.empty()) instruction->set_shardings(std::move(shardings));
     return instruction;
   }
 
-  absl::Status ReadSharding(const wire::OpShardingProto& proto, Instruction& instruction) {
-    if (read_sharding_) {
-      SHOAL_ASSIGN_OR_RETURN(std::vector<Sharding> shardings,
-                             read_sharding_(proto.SerializeAsString(), instruction.shape()));
-      instruction.set_shardings(std::move(shardings));
-      return absl::OkStatus();
-    }
+  // One a leaf of `shape`, or none if nothing is said, or only that all have all.
+  absl::StatusOr<std::vector<Sharding>> ShardingsOf(const wire::HloInstructionProto& instruction,
+                                                    const Shape& shape) {
+    if (!instruction.has_sharding()) return std::vector<Sharding>();
+    const wire::OpShardingProto& proto = instruction.sharding();
+    if (read_sharding_) return read_sharding_(proto.SerializeAsString(), shape);
     const bool whole =
         proto.type() == 0 ||
         (proto.type() == 2 && std::all_of(proto.tuple_shardings().begin(), proto.tuple_shardings().end(),
                                           [](const auto& s) { return s.type() == 0; }));
-    return whole ? absl::OkStatus() : absl::UnimplementedError("a sharding in an HloModuleProto");
+    if (!whole) return absl::UnimplementedError("a sharding in an HloModuleProto");
+    return std::vector<Sharding>();
   }
 
   const wire::HloModuleProto& proto_;

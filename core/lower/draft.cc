@@ -1,15 +1,19 @@
 #include "core/lower/draft.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status.h"
+#include "core/hlo/host_transfer.h"
 #include "core/hlo/origin.h"
 #include "core/lower/collective.h"
 #include "core/runtime/collective_step.h"
 #include "core/runtime/control_step.h"
 #include "core/runtime/custom_call_step.h"
+#include "core/runtime/host_transfer_step.h"
 #include "core/runtime/native_step.h"
 
 namespace shoal {
@@ -86,6 +90,19 @@ struct CallList {
   }
 };
 
+// "send of f32[4] and s8[2]", "recv of nothing".
+std::string TransferText(const Instruction& transfer, bool sends) {
+  std::vector<std::string> arrays;
+  for (const Instruction* operand : transfer.operands()) {
+    if (sends && operand->shape().IsArray()) arrays.push_back(operand->shape().ToString());
+  }
+  for (const Shape& result : transfer.shape().Leaves()) {
+    if (result.IsArray()) arrays.push_back(result.ToString());
+  }
+  return absl::StrCat(sends ? "send" : "recv", " of ",
+                      arrays.empty() ? "nothing" : absl::StrJoin(arrays, " and "));
+}
+
 // Arrays as a callee sees them that was promised these layouts (CustomCallAttributes): the same bytes under
 // its own order of dimensions.
 std::vector<Shape> SeenInLayouts(std::vector<Shape> shapes, const Groups& layouts) {
@@ -146,6 +163,7 @@ absl::Status Drafter::Add(const Instruction* instruction, Open& open) {
                                           [](const Computation* callee) { return IsNative(*callee); });
   switch (kind) {
     case LoweringKind::kForward:
+      if (instruction->opcode() == Opcode::kAfterAll) tokens_.Forward(*instruction);
       return absl::OkStatus();
     case LoweringKind::kCollective:
       return AddCollective(instruction, open);
@@ -155,9 +173,11 @@ absl::Status Drafter::Add(const Instruction* instruction, Open& open) {
       return AddAll(*instruction->called(0), open);
     case LoweringKind::kLoop:
       if (!native_callees) return AddLoopStep(instruction, open);
+      tokens_.Forward(*instruction);
       break;
     case LoweringKind::kConditional:
       if (!native_callees) return AddConditionalStep(instruction, open);
+      tokens_.Forward(*instruction);
       break;
     case LoweringKind::kKernel:
       break;
@@ -233,6 +253,7 @@ absl::Status Drafter::AddCollective(const Instruction* instruction, Open& open) 
 }
 
 absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) {
+  if (IsHostTransfer(*instruction)) return AddHostTransfer(instruction, open);
   const auto& attributes = instruction->attributes<CustomCallAttributes>();
   std::vector<Slice> operands = buffers_.OperandSlices(instruction);
   const std::vector<Slice> results = buffers_.ResultSlices(instruction);
@@ -258,9 +279,36 @@ absl::Status Drafter::AddCustomCall(const Instruction* instruction, Open& open) 
   SetLevel(instruction, ++open.level, open);
   // A maker runs once: the call moves into its step.
   auto kept = std::make_shared<std::unique_ptr<CustomCall>>(std::move(call));
-  open.draft.push_back([kept, site, name = instruction->name(), operands,
-                        results](ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
-    return std::make_unique<CustomCallStep>(name, std::move(*kept), site, operands, results);
+  open.draft.push_back(
+      [kept, site, name = instruction->name(), operands, results,
+       order = tokens_.Of(*instruction)](ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
+        return std::make_unique<CustomCallStep>(name, std::move(*kept), site, operands, results, order);
+      });
+  return absl::OkStatus();
+}
+
+absl::Status Drafter::AddHostTransfer(const Instruction* transfer, Open& open) {
+  const bool sends = IsCallOf(*transfer, kHostSendTarget);
+  const std::optional<int64_t> id = HostChannelId(*transfer);
+  const bool has_token =
+      sends ? transfer->operand_count() > 0 &&
+                  transfer->operand(transfer->operand_count() - 1)->shape().IsToken()
+            : !transfer->shape().Leaves().empty() && transfer->shape().Leaves().back().IsToken();
+  if (!id || !has_token)
+    return absl::InvalidArgumentError(absl::StrCat(transfer->ToString(), " has no channel or no token"));
+  Flush(open);
+  const std::string origin = ShortOrigin(transfer->op_name());
+  HostChannel channel{*id, sends, TransferText(*transfer, sends)};
+  if (!origin.empty()) absl::StrAppend(&channel.what, " (", origin, ")");
+  std::vector<Slice> arrays = sends ? buffers_.OperandSlices(transfer) : buffers_.ResultSlices(transfer);
+  arrays.pop_back();  // the token's
+  if (std::none_of(host_channels_.begin(), host_channels_.end(),
+                   [&](const HostChannel& known) { return known.id == *id && known.sends == sends; }))
+    host_channels_.push_back(channel);
+  SetLevel(transfer, ++open.level, open);
+  open.draft.push_back([channel, arrays, order = tokens_.OfTransfer(*transfer, *id, sends)](
+                           ControlList) -> absl::StatusOr<std::unique_ptr<Step>> {
+    return std::make_unique<HostTransferStep>(channel, arrays, order);
   });
   return absl::OkStatus();
 }
@@ -272,11 +320,12 @@ absl::Status Drafter::AddLoopStep(const Instruction* loop, Open& open) {
   SHOAL_ASSIGN_OR_RETURN(PlanDraft body, DraftPart(*loop->called(1), buffers_.AtLoopBack(loop)));
   SetLevel(loop, ++open.level, open);
   open.draft.push_back([condition = std::move(condition), body = std::move(body), name = loop->name(),
-                        predicate = buffers_.slice(loop->called(0)->root())](
+                        predicate = buffers_.slice(loop->called(0)->root()), order = tokens_.Of(*loop)](
                            ControlList controls) -> absl::StatusOr<std::unique_ptr<Step>> {
     SHOAL_ASSIGN_OR_RETURN(Plan condition_plan, MakePlan(condition, controls));
     SHOAL_ASSIGN_OR_RETURN(Plan body_plan, MakePlan(body, controls));
-    return std::make_unique<WhileStep>(name, std::move(condition_plan), predicate, std::move(body_plan));
+    return std::make_unique<WhileStep>(name, std::move(condition_plan), predicate, std::move(body_plan),
+                                       order);
   });
   return absl::OkStatus();
 }
@@ -293,14 +342,14 @@ absl::Status Drafter::AddConditionalStep(const Instruction* conditional, Open& o
   SetLevel(conditional, ++open.level, open);
   const bool is_pred = conditional->operand(0)->shape().element_type() == ElementType::kPred;
   open.draft.push_back([branches = std::move(branches), name = conditional->name(), is_pred,
-                        selector = buffers_.slice(conditional->operand(0))](
+                        selector = buffers_.slice(conditional->operand(0)), order = tokens_.Of(*conditional)](
                            ControlList controls) -> absl::StatusOr<std::unique_ptr<Step>> {
     std::vector<Plan> plans;
     for (const PlanDraft& branch : branches) {
       SHOAL_ASSIGN_OR_RETURN(Plan plan, MakePlan(branch, controls));
       plans.push_back(std::move(plan));
     }
-    return std::make_unique<ConditionalStep>(name, selector, is_pred, std::move(plans));
+    return std::make_unique<ConditionalStep>(name, selector, is_pred, std::move(plans), order);
   });
   return absl::OkStatus();
 }

@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/codegen/sequence.h"
 #include "core/lower/kernel_cache.h"
 #include "core/lower/kernels.h"
+#include "core/lower/token_order.h"
 #include "core/memory/assignment.h"
 #include "core/runtime/plan.h"
 
@@ -38,12 +40,13 @@ struct NativeBlock {
 class Drafter {
  public:
   Drafter(const KernelTable& kernels, const BufferAssignment& buffers, uint64_t fingerprint)
-      : kernels_(kernels), buffers_(buffers), fingerprint_(fingerprint) {}
+      : kernels_(kernels), buffers_(buffers), fingerprint_(fingerprint), tokens_(buffers.liveness()) {}
 
   absl::StatusOr<PlanDraft> DraftEntry(const Computation& entry);
   // The loops and branches that the draft wants as native functions; different ones.
   absl::Span<const ControlRequest> controls() const { return controls_; }
   int64_t collective_count() const { return collective_count_; }
+  std::vector<HostChannel> TakeHostChannels() { return std::move(host_channels_); }
 
  private:
   struct Open;  // a plan under construction
@@ -51,6 +54,7 @@ class Drafter {
   absl::Status Add(const Instruction* instruction, Open& open);
   absl::Status AddCollective(const Instruction* instruction, Open& open);
   absl::Status AddCustomCall(const Instruction* instruction, Open& open);
+  absl::Status AddHostTransfer(const Instruction* transfer, Open& open);
   absl::Status AddLoopStep(const Instruction* loop, Open& open);
   absl::Status AddConditionalStep(const Instruction* conditional, Open& open);
   absl::StatusOr<PlanDraft> DraftPart(const Computation& computation,
@@ -76,6 +80,8 @@ class Drafter {
   std::vector<ControlRequest> controls_;
   absl::flat_hash_map<std::string, size_t> control_by_key_;
   int64_t collective_count_ = 0;
+  TokenOrder tokens_;
+  std::vector<HostChannel> host_channels_;  // different ones
 };
 
 }  // namespace shoal

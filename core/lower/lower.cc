@@ -125,6 +125,7 @@ absl::StatusOr<Lowered> Lower(const Module& module, uint64_t fingerprint, Kernel
   parts.released_parameters = buffers.released_parameters();
   parts.num_partitions = module.config().num_partitions;
   parts.collective_count = drafter.collective_count();
+  parts.host_channels = drafter.TakeHostChannels();
   const std::vector<Instruction*> entry = module.entry()->instructions();
   parts.has_effects =
       std::any_of(entry.begin(), entry.end(), [](const Instruction* i) { return HasEffect(*i); });

@@ -12,21 +12,25 @@
 namespace shoal {
 namespace {
 
-std::vector<SliceUse> Together(std::initializer_list<const Plan*> plans, const Slice& read) {
-  std::vector<SliceUse> uses = {{read, false}};
-  for (const Plan* plan : plans) {
-    const std::vector<SliceUse> of_plan = plan->Uses();
-    uses.insert(uses.end(), of_plan.begin(), of_plan.end());
-  }
+void AddUses(const Plan& plan, std::vector<SliceUse>& uses) {
+  const std::vector<SliceUse> of_plan = plan.Uses();
+  uses.insert(uses.end(), of_plan.begin(), of_plan.end());
+}
+
+std::vector<SliceUse> Together(const Plan& condition, const Plan& body, const Slice& predicate,
+                               absl::Span<const SliceUse> order) {
+  std::vector<SliceUse> uses(order.begin(), order.end());
+  uses.push_back({predicate, false});
+  AddUses(condition, uses);
+  AddUses(body, uses);
   return uses;
 }
 
-std::vector<SliceUse> Together(const std::vector<Plan>& plans, const Slice& read) {
-  std::vector<SliceUse> uses = {{read, false}};
-  for (const Plan& plan : plans) {
-    const std::vector<SliceUse> of_plan = plan.Uses();
-    uses.insert(uses.end(), of_plan.begin(), of_plan.end());
-  }
+std::vector<SliceUse> Together(const std::vector<Plan>& branches, const Slice& selector,
+                               absl::Span<const SliceUse> order) {
+  std::vector<SliceUse> uses(order.begin(), order.end());
+  uses.push_back({selector, false});
+  for (const Plan& branch : branches) AddUses(branch, uses);
   return uses;
 }
 
@@ -85,8 +89,9 @@ class WhileRun : public std::enable_shared_from_this<WhileRun> {
   Promise promise_;
 };
 
-WhileStep::WhileStep(std::string name, Plan condition, Slice predicate, Plan body)
-    : Step(std::move(name), Together({&condition, &body}, predicate)),
+WhileStep::WhileStep(std::string name, Plan condition, Slice predicate, Plan body,
+                     absl::Span<const SliceUse> order)
+    : Step(std::move(name), Together(condition, body, predicate, order)),
       condition_(std::move(condition)),
       body_(std::move(body)),
       predicate_(predicate) {}
@@ -102,8 +107,9 @@ Future WhileStep::Start(RunState& run) const {
   return future;
 }
 
-ConditionalStep::ConditionalStep(std::string name, Slice selector, bool is_pred, std::vector<Plan> branches)
-    : Step(std::move(name), Together(branches, selector)),
+ConditionalStep::ConditionalStep(std::string name, Slice selector, bool is_pred, std::vector<Plan> branches,
+                                 absl::Span<const SliceUse> order)
+    : Step(std::move(name), Together(branches, selector, order)),
       selector_(selector),
       is_pred_(is_pred),
       branches_(std::move(branches)) {}

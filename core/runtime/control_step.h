@@ -15,8 +15,9 @@ namespace shoal {
 
 class WhileStep : public Step {
  public:
-  // `condition` leaves a pred in `predicate`.
-  WhileStep(std::string name, Plan condition, Slice predicate, Plan body);
+  // `condition` leaves a pred in `predicate`. `order`: what its tokens stand for.
+  WhileStep(std::string name, Plan condition, Slice predicate, Plan body,
+            absl::Span<const SliceUse> order = {});
 
   Future Start(RunState& run) const override;
   TimelineRow row() const override;
@@ -31,8 +32,10 @@ class WhileStep : public Step {
 
 class ConditionalStep : public Step {
  public:
-  // `selector` holds an s32 (out of range: the last branch) or a pred (true: branch 0).
-  ConditionalStep(std::string name, Slice selector, bool is_pred, std::vector<Plan> branches);
+  // `selector` holds an s32 (out of range: the last branch) or a pred (true: branch 0). `order`: what its
+  // tokens stand for.
+  ConditionalStep(std::string name, Slice selector, bool is_pred, std::vector<Plan> branches,
+                  absl::Span<const SliceUse> order = {});
 
   Future Start(RunState& run) const override;
   TimelineRow row() const override;

@@ -10,8 +10,8 @@ namespace {
 // Calls with side effects must stay in order: each "writes" a byte of the run info block, which is only read
 // otherwise.
 std::vector<SliceUse> UsesOf(const CustomCallSite& site, const std::vector<Slice>& operands,
-                             const std::vector<Slice>& results) {
-  std::vector<SliceUse> uses;
+                             const std::vector<Slice>& results, absl::Span<const SliceUse> order) {
+  std::vector<SliceUse> uses(order.begin(), order.end());
   for (const Slice& slice : operands) uses.push_back({slice, false});
   for (const Slice& slice : results) uses.push_back({slice, true});
   if (site.has_side_effect) uses.push_back({{kRunInfoBase, sizeof(RunInfo), 1}, true});
@@ -27,8 +27,9 @@ std::vector<bool> Tokens(const std::vector<Shape>& shapes) {
 }  // namespace
 
 CustomCallStep::CustomCallStep(std::string name, std::unique_ptr<CustomCall> call, const CustomCallSite& site,
-                               std::vector<Slice> operands, std::vector<Slice> results)
-    : Step(std::move(name), UsesOf(site, operands, results)),
+                               std::vector<Slice> operands, std::vector<Slice> results,
+                               absl::Span<const SliceUse> order)
+    : Step(std::move(name), UsesOf(site, operands, results, order)),
       call_(std::move(call)),
       operands_(std::move(operands)),
       results_(std::move(results)),

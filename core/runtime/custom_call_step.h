@@ -12,9 +12,9 @@ namespace shoal {
 
 class CustomCallStep : public Step {
  public:
-  // One slice a leaf, without bytes for a token or an empty array.
+  // One slice a leaf, without bytes for a token or an empty array. `order`: what its tokens stand for.
   CustomCallStep(std::string name, std::unique_ptr<CustomCall> call, const CustomCallSite& site,
-                 std::vector<Slice> operands, std::vector<Slice> results);
+                 std::vector<Slice> operands, std::vector<Slice> results, absl::Span<const SliceUse> order);
 
   Future Start(RunState& run) const override;
   bool MayEndLater() const override { return true; }

@@ -22,6 +22,7 @@ struct ProgramParts {
   Plan plan{{}};
   int64_t num_partitions = 1;  // of each replica
   int64_t collective_count = 0;
+  std::vector<HostChannel> host_channels;
   bool has_effects = false;
   int64_t temp_bytes = 0;
   std::string constants;
@@ -39,6 +40,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   absl::Span<const int> result_donors() const override { return parts_.result_donors; }
   absl::Span<const int> released_parameters() const override { return parts_.released_parameters; }
   bool has_collectives() const override { return parts_.collective_count > 0; }
+  absl::Span<const HostChannel> host_channels() const override { return parts_.host_channels; }
   bool has_effects() const override { return parts_.has_effects; }
   bool calls_out() const override { return calls_out_; }
   bool is_small() const override { return is_small_; }

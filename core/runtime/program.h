@@ -18,6 +18,7 @@
 #include "core/base/ids.h"
 #include "core/memory/allocator.h"
 #include "core/runtime/communicator.h"
+#include "core/runtime/host_transfers.h"
 #include "core/tasks/future.h"
 #include "core/types/shape.h"
 
@@ -38,7 +39,8 @@ struct RunContext {
   Communicator* communicator = nullptr;  // null only if the program has no collectives
   std::vector<void*> parameters;         // read only, but for donated ones
   std::vector<void*> results;  // of result_shapes' sizes; for a donating result the parameter's own pointer
-  std::shared_ptr<const UserData> user_data;  // null: none
+  std::shared_ptr<const UserData> user_data;      // null: none
+  std::shared_ptr<HostTransfers> host_transfers;  // null only if the program has no channels to the host
 };
 
 class Program {
@@ -54,6 +56,8 @@ class Program {
   // when the run has ended.
   virtual absl::Span<const int> released_parameters() const = 0;
   virtual bool has_collectives() const = 0;
+  // Each once, though loops go through it often, and only some devices may.
+  virtual absl::Span<const HostChannel> host_channels() const { return {}; }
   // True if a run is noticed by more than its results: a host callback that prints. JAX takes it that a
   // device goes through such runs in the order in which they were asked for.
   virtual bool has_effects() const { return false; }

@@ -14,6 +14,7 @@ void RunState::Fail(const absl::Status& status) {
     failed_.store(true, std::memory_order_release);
   }
   if (context_.communicator != nullptr) context_.communicator->Abort(context_.run, status);
+  if (context_.host_transfers != nullptr) context_.host_transfers->Abort(status);
 }
 
 absl::Status RunState::status() const {

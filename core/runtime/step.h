@@ -34,7 +34,7 @@ class RunState {
   // How often collective `number` was started before in this run; counts up.
   int64_t NextInstance(int64_t number) { return instances_[number]++; }
 
-  // Keeps the first error and tells the communicator, so that peers do not wait for this partition.
+  // Keeps the first error and tells the communicator and the host, so that nobody waits for this partition.
   void Fail(const absl::Status& status);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   absl::Status status() const;

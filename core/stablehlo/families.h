@@ -46,7 +46,8 @@ absl::Status ImportRealDynamicSlice(OpImporter& c);
 absl::Status ImportSetDimensionSize(OpImporter& c);
 // host_transfer.cc
 absl::Status ImportFeed(OpImporter& c);
-absl::Status ImportSendOrRecv(OpImporter& c);
+absl::Status ImportRecv(OpImporter& c);
+absl::Status ImportSend(OpImporter& c);
 // reduce.cc
 absl::Status ImportReduce(OpImporter& c);
 // reduce_window.cc

@@ -266,8 +266,13 @@ void OperationReader::Flatten(MlirOperation* op) {
       continue;
     }
     for (const MlirNamedAttribute& part : entry.value->entries) {
-      const bool channel = entry.name == "channel_handle" && part.name == "handle";
-      flat.push_back({channel ? "channel_id" : part.name, part.value});
+      // As the bytecode calls them.
+      const bool channel = entry.name == "channel_handle";
+      flat.push_back({!channel                ? part.name
+                      : part.name == "handle" ? "channel_id"
+                      : part.name == "type"   ? "channel_type"
+                                              : part.name,
+                      part.value});
     }
   }
   op->attributes = std::move(flat);

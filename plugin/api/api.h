@@ -32,6 +32,8 @@ SHOAL_PJRT_ENTRY_LIST(SHOAL_DECLARE_ENTRY)
 // Null for OK. The caller of the API owns the error.
 PJRT_Error* ToError(const absl::Status& status);
 absl::Status ToStatus(const PJRT_Error* error);
+// The same; the error is destroyed.
+absl::Status TakeError(PJRT_Error* error);
 // From parts that a caller gives: OK for PJRT_Error_Code_OK.
 absl::Status StatusOf(PJRT_Error_Code code, const char* message, size_t message_size);
 
@@ -83,6 +85,7 @@ void BindExecutable(PJRT_Api& api);
 void BindLoadedExecutable(PJRT_Api& api);
 void BindBuffer(PJRT_Api& api);
 void BindTransfer(PJRT_Api& api);
+void BindHostTransfer(PJRT_Api& api);
 void BindTopology(PJRT_Api& api);
 
 // The extensions, each defined in <name>_extension.cc; `next` is the one after it.

@@ -70,6 +70,12 @@ absl::Status ToStatus(const PJRT_Error* error) {
   return error == nullptr ? absl::OkStatus() : Handle(error)->status;
 }
 
+absl::Status TakeError(PJRT_Error* error) {
+  absl::Status status = ToStatus(error);
+  Destroy(error);
+  return status;
+}
+
 absl::Status StatusOf(PJRT_Error_Code code, const char* message, size_t message_size) {
   return absl::Status(static_cast<absl::StatusCode>(code), View(message, message_size));
 }

@@ -6,6 +6,7 @@
 #include "core/base/status.h"
 #include "plugin/api/compile_options.h"
 #include "plugin/api/handles.h"
+#include "plugin/api/host_callbacks.h"
 
 // Carries nothing yet: what callers attach to it is for FFI handlers.
 
@@ -70,14 +71,12 @@ ArgumentList ArgumentsOf(const PJRT_LoadedExecutable_Execute_Args& args, size_t 
   return list;
 }
 
-absl::StatusOr<ExecuteOptions> OptionsOf(const PJRT_ExecuteOptions* options) {
+// `num_devices`: of argument lists, and of callback lists.
+absl::StatusOr<ExecuteOptions> OptionsOf(const PJRT_ExecuteOptions* options, size_t num_devices) {
   if (options == nullptr) return ExecuteOptions();
   if (!SHOAL_HAS_FIELD(*options, num_non_donatable_input_indices)) {
     return absl::InvalidArgumentError(
         absl::StrCat("PJRT_ExecuteOptions of ", options->struct_size, " bytes is too small"));
-  }
-  if (options->num_send_ops > 0 || options->num_recv_ops > 0) {
-    return absl::UnimplementedError("send and recv callbacks of an execution");
   }
   // JAX's launch ids are hashes of 32 bits, which the struct has as an int: errors would name runs below
   // zero.
@@ -89,6 +88,7 @@ absl::StatusOr<ExecuteOptions> OptionsOf(const PJRT_ExecuteOptions* options) {
       !options->context->user_data.empty()) {
     converted.user_data = std::make_shared<const UserData>(options->context->user_data);
   }
+  SHOAL_ASSIGN_OR_RETURN(converted.host_callbacks, HostCallbacksOf(*options, num_devices));
   return converted;
 }
 
@@ -116,7 +116,7 @@ absl::Status ExecuteOnOne(PJRT_LoadedExecutable_Execute_Args& args, PjRtDevice* 
 
 absl::Status Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   PjRtLoadedExecutable& executable = *args.executable->executable;
-  SHOAL_ASSIGN_OR_RETURN(ExecuteOptions options, OptionsOf(args.options));
+  SHOAL_ASSIGN_OR_RETURN(ExecuteOptions options, OptionsOf(args.options, args.num_devices));
   if (args.execute_device != nullptr) return ExecuteOnOne(args, args.execute_device->device, options);
   absl::Span<PjRtDevice* const> devices = executable.addressable_devices();
   // The common case, without lists of lists.

@@ -28,7 +28,7 @@ PJRT_Api MakeApi() {
   SHOAL_PJRT_ENTRY_LIST(SHOAL_MISSING)
 #undef SHOAL_MISSING
   for (auto bind : {BindError, BindPlugin, BindEvent, BindClient, BindDevice, BindMemory, BindExecutable,
-                    BindLoadedExecutable, BindBuffer, BindTransfer, BindTopology}) {
+                    BindLoadedExecutable, BindBuffer, BindTransfer, BindHostTransfer, BindTopology}) {
     bind(api);
   }
   PJRT_Extension_Base* extensions = nullptr;

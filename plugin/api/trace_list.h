@@ -82,11 +82,11 @@
   T(Buffer_IncreaseExternalReferenceCount, .F(buffer), )                                                               \
   T(Buffer_DecreaseExternalReferenceCount, .F(buffer), )                                                               \
   T(Buffer_OpaqueDeviceMemoryDataPointer, .F(buffer), .F(device_memory_ptr))                                           \
-  T(CopyToDeviceStream_Destroy, , )                                                                                    \
-  T(CopyToDeviceStream_AddChunk, , )                                                                                   \
-  T(CopyToDeviceStream_TotalBytes, , )                                                                                 \
-  T(CopyToDeviceStream_GranuleSize, , )                                                                                \
-  T(CopyToDeviceStream_CurrentBytes, , )                                                                               \
+  T(CopyToDeviceStream_Destroy, .F(stream), )                                                                          \
+  T(CopyToDeviceStream_AddChunk, .F(stream), .F(transfer_complete))                                                    \
+  T(CopyToDeviceStream_TotalBytes, .F(stream), .F(total_bytes))                                                        \
+  T(CopyToDeviceStream_GranuleSize, .F(stream), .F(granule_size_in_bytes))                                             \
+  T(CopyToDeviceStream_CurrentBytes, .F(stream), .F(current_bytes))                                                    \
   T(TopologyDescription_Create, .S(topology_name).F(num_options), .F(topology))                                        \
   T(TopologyDescription_Destroy, .F(topology), )                                                                       \
   T(TopologyDescription_PlatformName, .F(topology), .S(platform_name))                                                 \

@@ -47,6 +47,7 @@ struct PjRtLoadedExecutable::Run {
   std::vector<std::pair<std::shared_ptr<DeviceMemory>, std::shared_ptr<DeviceMemory>>> copies;
   std::shared_ptr<const PjRtExecutable> executable;
   std::shared_ptr<Communicator> communicator;
+  std::shared_ptr<HostTransfers> host_transfers;
   PjRtDevice* device = nullptr;
 
   void Add(const Future& definition) {
@@ -62,7 +63,9 @@ struct PjRtLoadedExecutable::Run {
   }
   // A participant that ends with an error would leave the others waiting for it.
   void TellPeers(const absl::Status& status, RunId id) const {
-    if (!status.ok() && communicator != nullptr) communicator->Abort(id, status);
+    if (status.ok()) return;
+    if (communicator != nullptr) communicator->Abort(id, status);
+    if (host_transfers != nullptr) host_transfers->Abort(status);
   }
 };
 
@@ -126,6 +129,7 @@ absl::StatusOr<std::vector<DeviceResults>> PjRtLoadedExecutable::Execute(
                      " devices, it runs on ", devices_.size(), " of this process"));
   }
   absl::InlinedVector<Run, 1> runs(devices_.size());
+  SHOAL_RETURN_IF_ERROR(ConnectToHost(options, absl::MakeSpan(runs)));
   const RunId run_id = NextRunId(options);
   absl::Status status;
   for (size_t d = 0; d < devices_.size() && status.ok(); ++d) {
@@ -168,6 +172,7 @@ absl::StatusOr<DeviceResults> PjRtLoadedExecutable::ExecuteOn(PjRtDevice* device
   // A participant of several must not wait here: those it would wait for may be started only after it.
   if (device_assignment().size() <= 1) AwaitRoom(device);
   Run run;
+  SHOAL_RETURN_IF_ERROR(ConnectToHost(options, absl::MakeSpan(&run, 1)));
   absl::Status status = Prepare(device, partition, NextRunId(options), arguments, run);
   run.context.user_data = options.user_data;
   if (status.ok()) status = Donate(device, arguments, options, run);
@@ -178,6 +183,16 @@ absl::StatusOr<DeviceResults> PjRtLoadedExecutable::ExecuteOn(PjRtDevice* device
   DeviceResults results = Launch(device, std::move(run));
   SHOAL_RETURN_IF_ERROR(FailedCallback(results));
   return results;
+}
+
+absl::Status PjRtLoadedExecutable::ConnectToHost(const ExecuteOptions& options, absl::Span<Run> runs) const {
+  absl::Span<const HostChannel> channels = executable_->compiled.program->host_channels();
+  if (channels.empty()) return absl::OkStatus();
+  SHOAL_ASSIGN_OR_RETURN(auto transfers, StartHostTransfers(executable_->compiled.name, channels,
+                                                            options.host_callbacks, runs.size()));
+  for (size_t d = 0; d < runs.size(); ++d)
+    runs[d].context.host_transfers = runs[d].host_transfers = std::move(transfers[d]);
+  return absl::OkStatus();
 }
 
 absl::Status PjRtLoadedExecutable::FailedCallback(const DeviceResults& results) const {

@@ -19,6 +19,7 @@
 #include "core/runtime/program.h"
 #include "core/tasks/future.h"
 #include "plugin/client/buffer.h"
+#include "plugin/client/host_transfer.h"
 #include "plugin/compile/compiler.h"
 
 namespace shoal {
@@ -41,6 +42,8 @@ struct ExecuteOptions {
   // Parameters that must stay as they are, even if the program takes their memory.
   absl::Span<const int64_t> non_donatable_input_indices;
   std::shared_ptr<const UserData> user_data;  // for custom calls; null: none
+  // One a device that the call runs on; empty for programs without host transfers.
+  std::vector<HostCallbacks> host_callbacks;
 };
 
 // What one device's run gives at once.
@@ -73,7 +76,8 @@ class PjRtLoadedExecutable {
 
   // Runs on every addressable device; `arguments` has a list for each. Returns as soon as all runs are under
   // way. InvalidArgument, with nothing started, if the arguments do not fit: their number, shapes, types or
-  // devices, or a buffer that is deleted. Failures of the computation come with the outputs' definitions.
+  // devices, or a buffer that is deleted, or if a channel to the host has no callback. Failures of the
+  // computation come with the outputs' definitions.
   absl::StatusOr<std::vector<DeviceResults>> Execute(
       absl::Span<const absl::Span<PjRtBuffer* const>> arguments, const ExecuteOptions& options);
   // Runs on one of them, or for a portable executable on any device of the client. The caller sees to it that
@@ -91,6 +95,7 @@ class PjRtLoadedExecutable {
       : client_(client), executable_(std::move(executable)) {}
   absl::Status Bind();
   absl::Status CheckArguments(absl::Span<PjRtBuffer* const> arguments, const PjRtDevice* device) const;
+  absl::Status ConnectToHost(const ExecuteOptions& options, absl::Span<Run> runs) const;
   absl::Status Prepare(PjRtDevice* device, PartitionId partition, RunId run_id,
                        absl::Span<PjRtBuffer* const> arguments, Run& run) const;
   absl::Status Donate(PjRtDevice* device, absl::Span<PjRtBuffer* const> arguments,

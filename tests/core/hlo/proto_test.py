@@ -56,6 +56,29 @@ def test_we_read_what_xla_writes(path):
     assert hlo_oracle.convert(from_text.to_string().encode())
 
 
+def test_transfers_with_the_host():
+    """XLA's four instructions are the two custom calls that Shoal has; between devices is refused."""
+    text = """HloModule exchange
+    ENTRY main {
+      x = f32[4] parameter(0)
+      t = token[] after-all()
+      s = (f32[4], u32[], token[]) send(x, t), channel_id=7, is_host_transfer=true
+      sent = token[] send-done(s), channel_id=7, is_host_transfer=true
+      r = (s8[3,5], u32[], token[]) recv(sent), channel_id=8, is_host_transfer=true
+      received = (s8[3,5], token[]) recv-done(r), channel_id=8, is_host_transfer=true
+      ROOT y = s8[3,5] get-tuple-element(received), index=0
+    }"""
+    proto = hlo_oracle.xc.hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
+    calls = [line for line in hlo_oracle.convert(proto, into="proto").decode().splitlines() if "custom-call(" in line]
+    assert len(calls) == 2
+    send, recv = calls
+    assert 'target="shoal.host_send"' in send and 'backend_config="7"' in send and "= token[] custom-call(" in send
+    assert 'target="shoal.host_recv"' in recv and 'backend_config="8"' in recv and "= (s8[3,5], token[]) " in recv
+    between = hlo_oracle.xc.hlo.hlo_module_from_text(text.replace(", is_host_transfer=true", ""))
+    with pytest.raises(Exception, match="between devices"):
+        hlo_oracle.convert(between.as_serialized_hlo_module_proto(), into="proto")
+
+
 def programs():
     import jax
     import jax.numpy as jnp
