@@ -73,7 +73,7 @@ def test_transfers_with_the_host():
     assert len(calls) == 2
     send, recv = calls
     assert 'target="shoal.host_send"' in send and 'backend_config="7"' in send and "= token[] custom-call(" in send
-    assert 'target="shoal.host_recv"' in recv and 'backend_config="8"' in recv and "= (s8[3,5], token[]) " in recv
+    assert 'target="shoal.host_recv"' in recv and 'backend_config="8"' in recv and "= (s8[3,5]{1,0}, token[]) " in recv
     between = hlo_oracle.xc.hlo.hlo_module_from_text(text.replace(", is_host_transfer=true", ""))
     with pytest.raises(Exception, match="between devices"):
         hlo_oracle.convert(between.as_serialized_hlo_module_proto(), into="proto")
