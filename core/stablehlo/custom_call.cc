@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
@@ -217,13 +219,49 @@ absl::Status CheckConfig(const OpImporter& c, int64_t api_version) {
   return absl::OkStatus();
 }
 
+// Of a target that is known to be batched (jax.ffi.register_ffi_target_as_batch_partitionable), JAX says how
+// many leading dimensions all arrays share; matrices of a batch are independent.
+absl::StatusOr<std::optional<UserShardingRule>> BatchRule(const OpImporter& c) {
+  const MlirAttribute* frontend = c.Find("mhlo.frontend_attributes");
+  const MlirAttribute* count = frontend == nullptr ? nullptr : frontend->Find("num_batch_dims");
+  int64_t batch = 0;
+  if (count == nullptr || !absl::SimpleAtoi(count->text, &batch) || batch < 1) return std::nullopt;
+  UserShardingRule rule;
+  const auto add = [&](const Shape& shape, std::vector<Groups>& arrays) {
+    Groups& factors = arrays.emplace_back();
+    if (!shape.IsArray() || shape.rank() < batch) return false;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      const bool shared = d<batch&& static_cast<int64_t>(rule.factor_sizes.size())> d;
+      if (shared && rule.factor_sizes[d] != shape.dim(d)) return false;
+      const auto own = static_cast<int64_t>(rule.factor_sizes.size());
+      factors.push_back({shared ? d : own});
+      if (shared) continue;
+      rule.factor_sizes.push_back(shape.dim(d));
+      if (d >= batch) rule.need_replication.push_back(own);
+    }
+    return true;
+  };
+  for (size_t i = 0; i < c.operands().size(); ++i) {
+    if (!add(c.operand_shape(i), rule.operands)) return std::nullopt;
+  }
+  for (size_t i = 0; i < c.op().results.size(); ++i) {
+    SHOAL_ASSIGN_OR_RETURN(const Shape shape, c.ResultShape(i));
+    if (!add(shape, rule.results)) return std::nullopt;
+  }
+  return rule;
+}
+
 absl::Status ReadRule(const OpImporter& c, CustomCallAttributes& attributes) {
-  const MlirAttribute* record = c.Find("sdy.sharding_rule");
-  if (record == nullptr) return absl::OkStatus();
-  SHOAL_ASSIGN_OR_RETURN(UserShardingRule rule, UserRuleOf(*record));
-  SHOAL_RETURN_IF_ERROR(PermuteDims(c, attributes.operand_layouts, rule.operands));
-  SHOAL_RETURN_IF_ERROR(PermuteDims(c, attributes.result_layouts, rule.results));
-  AttachRule(rule, attributes);
+  std::optional<UserShardingRule> rule;
+  if (const MlirAttribute* record = c.Find("sdy.sharding_rule")) {
+    SHOAL_ASSIGN_OR_RETURN(rule, UserRuleOf(*record));
+  } else {
+    SHOAL_ASSIGN_OR_RETURN(rule, BatchRule(c));
+  }
+  if (!rule.has_value()) return absl::OkStatus();
+  SHOAL_RETURN_IF_ERROR(PermuteDims(c, attributes.operand_layouts, rule->operands));
+  SHOAL_RETURN_IF_ERROR(PermuteDims(c, attributes.result_layouts, rule->results));
+  AttachRule(*rule, attributes);
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "collectives/communicator/collective_world.h"
 #include "core/base/status.h"
 #include "plugin/client/client.h"
+#include "plugin/client/strided_copy.h"
 
 namespace shoal {
 namespace {
@@ -55,12 +56,25 @@ Future Start(const std::shared_ptr<Transfer>& transfer, PartitionId self) {
   return done;
 }
 
+// The receiver knows the shape alone, and what it makes is row-major.
+absl::StatusOr<std::unique_ptr<PjRtBuffer>> RowMajorCopy(PjRtBuffer& buffer) {
+  auto copied = std::make_shared<Promise>();
+  SHOAL_ASSIGN_OR_RETURN(
+      auto rows, PjRtBuffer::Allocate(buffer.shape(), buffer.memory_space(), copied->future(),
+                                      absl::StrCat("rows of ", buffer.shape().ToString(), " to be sent")));
+  SHOAL_ASSIGN_OR_RETURN(void* const target, rows->UnsafePointer());
+  buffer.ToHost(target, RowMajorByteStrides(buffer.shape())).Then([copied](const absl::Status& status) {
+    copied->Set(status);
+  });
+  return rows;
+}
+
 }  // namespace
 
 absl::StatusOr<Future> SendToDevice(PjRtBuffer& buffer, DeviceId target, int64_t key) {
   if (!buffer.minor_to_major().empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat("sending ", buffer.shape().ToString(), ", which is not row-major, to another process"));
+    SHOAL_ASSIGN_OR_RETURN(const std::unique_ptr<PjRtBuffer> rows, RowMajorCopy(buffer));
+    return SendToDevice(*rows, target, key);
   }
   SHOAL_ASSIGN_OR_RETURN(auto transfer,
                          MakeTransfer(*buffer.client(), buffer.shape(), buffer.device()->id(), target, key));

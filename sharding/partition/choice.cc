@@ -74,7 +74,8 @@ class Chooser {
       offer(problem_.results, rule_.results);
       offer(problem_.operands, rule_.operands);
     }
-    // Axes that stand where nothing can be split may come here instead of being gathered.
+    // Axes that stand where nothing can be split may come here instead of being gathered; where they do not
+    // divide, the parts' padding is priced as what it is.
     if (kind == FactorKind::kPassThrough && rule_.factors[factor].size > 1) {
       const std::vector<AxisList> here = found;
       for (const AxisList& homeless : homeless_) {
@@ -85,7 +86,6 @@ class Chooser {
               Overlaps(Prefix(axes, axes.size() - homeless.size()), homeless)) {
             continue;
           }
-          if (rule_.factors[factor].size % SizeOf(axes) != 0) continue;
           if (std::find(found.begin(), found.end(), axes) == found.end()) found.push_back(std::move(axes));
         }
       }

@@ -5,12 +5,13 @@
 
 namespace shoal {
 
-absl::Status PartitionConstant(Region& region, const Instruction& old);     // constant.cc
-absl::Status PartitionReduce(Region& region, const Instruction& old);       // reduce.cc
-absl::Status PartitionGather(Region& region, const Instruction& old);       // gather.cc
-absl::Status PartitionScatter(Region& region, const Instruction& old);      // gather.cc
-absl::Status PartitionSpatial(Region& region, const Instruction& old);      // spatial.cc
-absl::Status PartitionConcatenate(Region& region, const Instruction& old);  // concatenate.cc
+absl::Status PartitionConstant(Region& region, const Instruction& old);          // constant.cc
+absl::Status PartitionReduce(Region& region, const Instruction& old);            // reduce.cc
+absl::Status PartitionGather(Region& region, const Instruction& old);            // gather.cc
+absl::Status PartitionScatter(Region& region, const Instruction& old);           // gather.cc
+absl::Status PartitionSpatial(Region& region, const Instruction& old);           // spatial.cc
+absl::Status PartitionSelectAndScatter(Region& region, const Instruction& old);  // spatial.cc
+absl::Status PartitionConcatenate(Region& region, const Instruction& old);       // concatenate.cc
 absl::Status PartitionReverse(Region& region, const Instruction& old);
 absl::Status PartitionSort(Region& region, const Instruction& old);          // sort.cc
 absl::Status PartitionTopK(Region& region, const Instruction& old);          // sort.cc
@@ -46,6 +47,8 @@ PartitionFunction PartitionFunctionFor(const Instruction& instruction) {
     case Opcode::kReduceWindow:
     case Opcode::kConvolution:
       return PartitionSpatial;
+    case Opcode::kSelectAndScatter:
+      return PartitionSelectAndScatter;
     case Opcode::kConcatenate:
       return PartitionConcatenate;
     case Opcode::kSort:

@@ -4,6 +4,7 @@
 
 #include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
+#include "sharding/reshard/plan.h"
 
 namespace shoal {
 namespace {
@@ -71,8 +72,61 @@ absl::Status ReduceByOneOperation(Region& region, const Instruction& old, const 
   return absl::OkStatus();
 }
 
-// Partial results of all parts, gathered along a new first dimension, are reduced by the region once more. In
-// the order of the parts, so that a region that keeps the first of equals still does.
+// What a collective costs besides its bytes (reshard/plan.cc).
+constexpr double kStepCost = 2048;
+
+// How the partial results of all parts come together: whole ones everywhere, or parts of them, split along
+// `dim` of the result.
+struct Meeting {
+  int64_t dim = -1;
+  double cost = 0;
+};
+
+Meeting CheapestMeeting(const Region& region, const Instruction& old, absl::Span<const Layout> layouts,
+                        const AxisList& reduced) {
+  const std::vector<Shape> leaves = old.shape().Leaves();
+  const auto parts = static_cast<double>(SizeOf(reduced));
+  // Of a meeting after which the results are split by `after` axes more along `dim`.
+  const auto cost_of = [&](int64_t dim) {
+    double cost = 0;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      Layout after = layouts[i];
+      if (dim >= 0) after.dims[dim] = Concat(after.dims[dim], reduced);
+      const double bytes = static_cast<double>(LocalShape(leaves[i], layouts[i]).ByteSize());
+      cost += kStepCost + bytes * (parts - 1) / (dim < 0 ? 1 : parts);
+      const Layout wanted = region.WantedLayout(&old, static_cast<int64_t>(i));
+      cost += PlanReshard(region.mesh(), leaves[i], after, wanted, region.manual()).cost;
+    }
+    return cost;
+  };
+  Meeting best{-1, cost_of(-1)};
+  for (int64_t d = 0; d < leaves[0].rank(); ++d) {
+    if (leaves[0].dim(d) % (SizeOf(layouts[0].dims[d]) * SizeOf(reduced)) != 0) continue;
+    if (const double cost = cost_of(d); cost < best.cost) best = {d, cost};
+  }
+  return best;
+}
+
+// All parts' results of `x` along a new first dimension, in the parts' order; of a split meeting this part's
+// piece of each.
+Instruction* Meet(LocalBuilder& b, Instruction* x, const AxisList& axes, int64_t dim) {
+  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
+  if (dim < 0) {
+    dims.insert(dims.begin(), 1);
+    return b.AllGather(b.Reshape(x, dims), axes, 0);
+  }
+  const int64_t parts = SizeOf(axes);
+  dims[dim] /= parts;
+  dims.insert(dims.begin() + dim, parts);
+  IntVector order = {dim};
+  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d) {
+    if (d != dim) order.push_back(d);
+  }
+  return b.AllToAll(b.Transpose(b.Reshape(x, dims), order), axes);
+}
+
+// Partial results of all parts are reduced by the region once more. In the order of the parts, so that a
+// region that keeps the first of equals still does.
 absl::Status ReduceByRegion(Region& region, const Instruction& old, const FactorRule& rule,
                             const Choice& choice) {
   const int64_t inputs = old.operand_count() / 2;
@@ -80,18 +134,18 @@ absl::Status ReduceByRegion(Region& region, const Instruction& old, const Factor
   for (int64_t i = 0; i < inputs; ++i) inits.push_back(region.GetWhole(old.operand(inputs + i)));
   std::vector<Layout> layouts = choice.results;
   for (Layout& layout : layouts) layout.partial.clear();
-  const Shape shape = Region::LocalTree(old.shape(), layouts);
   Instruction* local = LocalReduce(region, old, MaskedInputs(region, old, rule, choice, inits), inits,
-                                   IntVector(old.dimensions().begin(), old.dimensions().end()), shape);
+                                   IntVector(old.dimensions().begin(), old.dimensions().end()),
+                                   Region::LocalTree(old.shape(), layouts));
   const AxisList reduced = ReducedAxes(rule, choice);
   if (!reduced.empty()) {
-    std::vector<Instruction*> gathered;
-    for (Instruction* part : region.Explode(local)) {
-      DimVector dims(part->shape().dims().begin(), part->shape().dims().end());
-      dims.insert(dims.begin(), 1);
-      gathered.push_back(region.builder().AllGather(region.builder().Reshape(part, dims), reduced, 0));
+    const int64_t dim = CheapestMeeting(region, old, layouts, reduced).dim;
+    std::vector<Instruction*> met;
+    for (Instruction* part : region.Explode(local)) met.push_back(Meet(region.builder(), part, reduced, dim));
+    for (Layout& layout : layouts) {
+      if (dim >= 0) layout.dims[dim] = Concat(layout.dims[dim], reduced);
     }
-    local = LocalReduce(region, old, gathered, inits, {0}, shape);
+    local = LocalReduce(region, old, met, inits, {0}, Region::LocalTree(old.shape(), layouts));
   }
   const std::vector<Instruction*> results = region.Explode(local);
   for (size_t i = 0; i < results.size(); ++i) {

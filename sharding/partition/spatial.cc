@@ -12,16 +12,20 @@ namespace shoal {
 
 // Partitions a reduce-window that is cumulative along a split dimension; false: it is something else.
 bool TryCumulative(Region& region, const Instruction& old);  // cumulative.cc
+// Partitions a slice that is in few parts of split dimensions, if that costs less than `limit`.
+bool TrySliceOfFewParts(Region& region, const Instruction& old, double limit);  // slice.cc
 
 namespace {
 
-// Result element o along a dimension needs operand elements [first + o*stride, + extent).
+// Result element o along a dimension needs operand elements [first + o*stride, + extent). Where operand
+// elements stand `dilation` apart in the result, element first stands at or after the result's begin.
 struct SpatialUse {
   int factor = 0;
   int64_t operand = 0;
   int64_t dim = 0, result_dim = 0;
   int64_t first = 0, stride = 1, extent = 1;
   int64_t fill_operand = -1;  // this scalar operand stands outside the array; -1: zero; -2: anything
+  int64_t dilation = 1;
 };
 
 void AddWindowUse(const WindowDimension& w, SpatialUse use, std::vector<SpatialUse>& uses) {
@@ -50,6 +54,11 @@ void AddConvolutionUses(const Instruction& old, const FactorRule& rule, std::vec
   }
 }
 
+// The least i with i * apart >= position.
+int64_t FirstAtOrAfter(int64_t position, int64_t apart) {
+  return position >= 0 ? (position + apart - 1) / apart : -(-position / apart);
+}
+
 // All uses along factors that move values.
 std::vector<SpatialUse> UsesOf(const Instruction& old, const FactorRule& rule) {
   std::vector<SpatialUse> all, uses;
@@ -65,7 +74,8 @@ std::vector<SpatialUse> UsesOf(const Instruction& old, const FactorRule& rule) {
     case Opcode::kPad: {
       const auto& pad = old.attributes<PadAttributes>();
       for (int64_t d = 0; d < rank; ++d) {
-        if (pad.interior[d] == 0) all.push_back({rule.operands[0][d][0], 0, d, d, -pad.low[d], 1, 1, 1});
+        const int64_t apart = pad.interior[d] + 1;
+        all.push_back({rule.operands[0][d][0], 0, d, d, FirstAtOrAfter(-pad.low[d], apart), 1, 1, 1, apart});
       }
       break;
     }
@@ -87,7 +97,8 @@ std::vector<SpatialUse> UsesOf(const Instruction& old, const FactorRule& rule) {
 Shape FirstResult(const Instruction& old) { return old.shape().Leaves()[0]; }
 
 HaloWindow WindowFor(const Instruction& old, const SpatialUse& use, const AxisList& axes) {
-  const int64_t local = LocalSize(FirstResult(old).dim(use.result_dim), SizeOf(axes));
+  // Of a dilated dimension a part has one operand element in `dilation` of its own.
+  const int64_t local = LocalSize(FirstResult(old).dim(use.result_dim), SizeOf(axes)) / use.dilation;
   return {use.dim,
           axes,
           old.operand(use.operand)->shape().dim(use.dim),
@@ -102,7 +113,8 @@ double HaloBytes(const Instruction& old, const FactorRule& rule, absl::Span<cons
   double bytes = 0;
   for (const SpatialUse& use : uses) {
     if (axes[use.factor].empty()) continue;
-    if (FirstResult(old).dim(use.result_dim) == 0) return std::numeric_limits<double>::infinity();
+    const int64_t local = LocalSize(FirstResult(old).dim(use.result_dim), SizeOf(axes[use.factor]));
+    if (local == 0 || local % use.dilation != 0) return std::numeric_limits<double>::infinity();
     const Shape& operand = old.operand(use.operand)->shape();
     double row = static_cast<double>(ByteWidth(operand.element_type()));
     for (int64_t d = 0; d < operand.rank(); ++d) {
@@ -128,7 +140,9 @@ Attributes WindowAttributesOf(const Instruction& old, Attributes attributes,
       slice->starts[use.dim] = 0;
       slice->limits[use.dim] = operands[0]->shape().dim(use.dim);
     } else if (auto* pad = std::get_if<PadAttributes>(&attributes)) {
-      pad->low[use.dim] = pad->high[use.dim] = 0;
+      const int64_t local = LocalSize(old.shape().dim(use.dim), SizeOf(axes[use.factor]));
+      pad->low[use.dim] = use.first * use.dilation + pad->low[use.dim];
+      pad->high[use.dim] = local - pad->low[use.dim] - (local - use.dilation + 1);
     } else if (auto* window = std::get_if<WindowAttributes>(&attributes)) {
       window->window[use.dim].padding_low = window->window[use.dim].padding_high = 0;
     } else if (auto* conv = std::get_if<ConvolutionAttributes>(&attributes)) {
@@ -153,6 +167,9 @@ absl::Status PartitionSpatial(Region& region, const Instruction& old) {
   problem.extra_cost = [&](const FactorAxesList& axes) { return HaloBytes(old, rule, uses, axes); };
   problem.flops_per_point = FlopsPerPoint(old);
   const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
+  if (old.opcode() == Opcode::kSlice && TrySliceOfFewParts(region, old, choice.cost)) {
+    return absl::OkStatus();
+  }
   bool any_halo = false;
   for (const SpatialUse& use : uses) any_halo |= !choice.axes[use.factor].empty();
   if (!any_halo) return PartitionWithChoice(region, old, rule, choice);
@@ -182,6 +199,30 @@ absl::Status PartitionSpatial(Region& region, const Instruction& old) {
     region.SetResult(&old, static_cast<int64_t>(i), results[i], choice.results[i]);
   }
   return absl::OkStatus();
+}
+
+// The gradient of pooling: where windows do not overlap and none crosses from part to part, each part
+// scatters its own.
+absl::Status PartitionSelectAndScatter(Region& region, const Instruction& old) {
+  const FactorRule rule = RuleFor(old);
+  const Window& window = old.attributes<WindowAttributes>().window;
+  const Shape &operand = old.operand(0)->shape(), &source = old.operand(1)->shape();
+  const auto stays_inside = [&](int64_t d, int64_t parts) {
+    const WindowDimension& w = window[d];
+    return w.padding_low == 0 && w.padding_high == 0 && w.window_dilation == 1 && w.base_dilation == 1 &&
+           w.size <= w.stride && source.dim(d) % parts == 0 && operand.dim(d) == source.dim(d) * w.stride;
+  };
+  ChoiceProblem problem = region.ProblemOf(old, rule);
+  problem.splittable.assign(rule.factors.size(), true);
+  problem.extra_cost = [&](const FactorAxesList& axes) {
+    for (int64_t d = 0; d < operand.rank(); ++d) {
+      const int factor = rule.operands[0][d][0];
+      if (rule.factors[factor].kind != FactorKind::kPermutation || axes[factor].empty()) continue;
+      if (!stays_inside(d, SizeOf(axes[factor]))) return std::numeric_limits<double>::infinity();
+    }
+    return 0.0;
+  };
+  return PartitionWithChoice(region, old, rule, ChooseFactorAxes(region.mesh(), problem, region.manual()));
 }
 
 }  // namespace shoal

@@ -132,7 +132,6 @@ class Step {
     for (int f = 0; f < static_cast<int>(rule_.factors.size()); ++f) {
       const Factor& factor = rule_.factors[f];
       if (!factor.propagates || factor.size <= 1 || direction_(f) == Direction::kNone) continue;
-      if (factor.kind == FactorKind::kNeedReplication) continue;
       const AxisList agreed = Agreed(f, direction_(f));
       if (agreed.empty()) continue;
       int64_t largest = 0;

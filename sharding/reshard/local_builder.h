@@ -77,6 +77,8 @@ class LocalBuilder {
   Instruction* AllReduce(Instruction* x, const AxisList& axes, Opcode combiner);
   Instruction* AllGather(Instruction* x, const AxisList& axes, int64_t dim);
   Instruction* ReduceScatter(Instruction* x, const AxisList& axes, int64_t dim, Opcode combiner);
+  // What the member with coordinate `part` has, on all.
+  Instruction* CollectiveBroadcast(Instruction* x, const AxisList& axes, int64_t part);
   // Part i of dimension 0 goes to member i; part j of the result comes from member j.
   Instruction* AllToAll(Instruction* x, const AxisList& axes);
   // core/hlo/ragged_all_to_all.h

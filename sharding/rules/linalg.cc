@@ -1,4 +1,5 @@
-// cholesky, triangular-solve and fft: batch dimensions lead; the last ones need the whole.
+// cholesky, triangular-solve and fft: batch dimensions lead; the last ones need the whole, and the result is
+// split along them as the operand (the right-hand side) is.
 #include "sharding/rules/rule.h"
 
 namespace shoal {
@@ -9,6 +10,13 @@ FactorRule LeadingBatch(const Instruction& instruction, int64_t matrix_dims) {
   RuleBuilder rule(instruction);
   for (int64_t d = 0; d < rank - matrix_dims; ++d) {
     rule.Add(std::vector<int64_t>(rule.operand_leaves(), d), {d});
+  }
+  const int64_t last = instruction.operand_count() - 1;
+  for (int64_t d = rank - matrix_dims; d < rank; ++d) {
+    if (instruction.operand(last)->shape().dim(d) != instruction.shape().dim(d)) continue;  // half a spectrum
+    std::vector<int64_t> dims(rule.operand_leaves(), -1);
+    dims[last] = d;
+    rule.Add(dims, {d}, FactorKind::kNeedReplication);
   }
   return rule.Build();
 }

@@ -24,7 +24,7 @@ enum class FactorKind : uint8_t {
   kPassThrough,      // parts are computed from like parts, independently
   kReduction,        // parts give partial results, to be combined by FactorRule::combiner
   kPermutation,      // shardings pass along it, but values move between parts
-  kNeedReplication,  // every part needs the whole
+  kNeedReplication,  // every part needs the whole, though arrays that share it are split alike
 };
 
 // How partial results over reduction factors are combined.

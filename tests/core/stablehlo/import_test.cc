@@ -173,6 +173,33 @@ TEST(ImportTest, ShardingRulesInText) {
   EXPECT_THAT(rule->need_replication, ElementsAre(1, 2));
 }
 
+// What JAX writes of a target that is registered as batch partitionable.
+TEST(ImportTest, BatchDimensionsAreAShardingRule) {
+  const auto rule_of = [](absl::string_view batch) -> std::optional<UserShardingRule> {
+    auto module = Import(absl::StrCat(R"(
+      module attributes {mhlo.num_partitions = 4 : i32} {
+        func.func @main(%a: tensor<8x6x5xf32>) -> (tensor<8x6x5xf32>, tensor<8x5xf32>) {
+          %0:2 = stablehlo.custom_call @f(%a) {mhlo.frontend_attributes = {num_batch_dims = ")",
+                                      batch, R"("}}
+               : (tensor<8x6x5xf32>) -> (tensor<8x6x5xf32>, tensor<8x5xf32>)
+          return %0#0, %0#1 : tensor<8x6x5xf32>, tensor<8x5xf32>
+        }
+      })"));
+    if (module == nullptr) return std::nullopt;
+    return RuleOf(Find(*module, Opcode::kCustomCall)->attributes<CustomCallAttributes>());
+  };
+  const std::optional<UserShardingRule> rule = rule_of("1");
+  ASSERT_TRUE(rule.has_value());
+  EXPECT_THAT(rule->factor_sizes, ElementsAre(8, 6, 5, 6, 5, 5));
+  EXPECT_THAT(rule->operands, ElementsAre(Groups{{0}, {1}, {2}}));
+  EXPECT_THAT(rule->results, ElementsAre(Groups{{0}, {3}, {4}}, Groups{{0}, {5}}));
+  EXPECT_THAT(rule->need_replication, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_FALSE(rule_of("2").has_value());  // of sizes 6 and 5
+  EXPECT_FALSE(rule_of("3").has_value());
+  EXPECT_FALSE(rule_of("0").has_value());
+  EXPECT_FALSE(rule_of("many").has_value());
+}
+
 // What an inliner leaves of GSPMD's manual regions.
 TEST(ImportTest, ManualRegionsWithoutAFunction) {
   auto module = Import(R"(

@@ -58,7 +58,9 @@ absl::Status Run(const std::string& program, int64_t partitions, bool choose) {
     PrintParts("parameter", parameters[i], p->sharding(), partitions);
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    PrintParts("result", results[i], &module->config().result_shardings[i], partitions);
+    // A program for one device keeps none.
+    const std::vector<Sharding>& shardings = module->config().result_shardings;
+    PrintParts("result", results[i], i < shardings.size() ? &shardings[i] : nullptr, partitions);
   }
   PrintOptions options;
   options.shardings = false;

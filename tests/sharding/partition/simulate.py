@@ -60,7 +60,20 @@ def as_replicas(hlo):
     hlo = re.sub(r", use_global_device_ids=\w+", "", hlo)
     hlo = re.sub(r", channel_id=\d+", "", hlo)
     hlo = re.sub(r"num_partitions=\d+", "num_partitions=1", hlo)
-    return hlo
+    return re.sub(r"(?m)^(.*?)(\S+) = (\w+)\[([\d,]*)\]\S* collective-broadcast\((.*?)\), (replica_groups=.*)$", gathered, hlo)
+
+
+def gathered(broadcast):
+    """What the first of each group has, for XLA's CPU, which has no collective-broadcast: all is gathered, and the first taken."""
+    indent, name, element, dims, operand, groups = broadcast.groups()
+    size = len(re.search(r"\{\{([\d,]*)\}", groups)[1].split(","))
+    one, all_of_them = (f"{element}[{','.join([str(n), *filter(None, dims.split(','))])}]" for n in (1, size))
+    first = ", ".join(["[0:1]", *(f"[0:{d}]" for d in dims.split(",") if d)])
+    return "\n".join(indent.replace("ROOT ", "") * (i < 3) + indent * (i == 3) + line for i, line in enumerate([
+        f"{name}.row = {one} reshape({operand})",
+        f"{name}.rows = {all_of_them} all-gather({name}.row), dimensions={{0}}, {groups}",
+        f"{name}.first = {one} slice({name}.rows), slice={{{first}}}",
+        f"{name} = {element}[{dims}] reshape({name}.first)"]))
 
 
 def execute(hlo, args, partitions):

@@ -19,6 +19,7 @@ only what is. Prints a table of counts, and each disagreement. Those that are le
 
 import argparse
 import collections
+import math
 import os
 import pathlib
 import re
@@ -43,38 +44,43 @@ def shardings(text):
     return found
 
 
+def source_of(lines):
+    return "\n".join(line for line in lines if not line.strip().startswith("//") and not line.startswith("sdy.mesh"))
+
+
 def functions(path):
-    """(meshes, name, lines) of each function."""
+    """(meshes, name, lines, source of what it calls) of each function that no other calls."""
     for part in re.split(r"// -----.*", path.read_text()):
         meshes = [line for line in part.splitlines() if line.startswith("sdy.mesh")]
-        for body in re.split(r"(?=^// CHECK-LABEL: func)", part, flags=re.M)[1:]:
-            name = re.search(r"@(\w+)", body)[1]
-            used = [mesh for mesh in meshes if re.search(re.escape(re.search(r"@[\w.]+", mesh)[0]) + r"\b", body)]
-            yield used or meshes[:1], name, body.splitlines()
+        bodies = {re.search(r"@(\w+)", body)[1]: body.splitlines() for body in re.split(r"(?=^// CHECK-LABEL: func)", part, flags=re.M)[1:]}
+        called = set(re.findall(r"\bcall @(\w+)", part))
+        for name, lines in bodies.items():
+            if name in called or "func.func" not in source_of(lines):
+                continue
+            used = [mesh for mesh in meshes if re.search(re.escape(re.search(r"@[\w.]+", mesh)[0]) + r"\b", part)]
+            yield used or meshes[:1], name, lines, "\n".join(source_of(bodies[c]) for c in bodies if c in called)
 
 
 class Case:
     """One function: the program that we read, and what is expected of its lines."""
 
-    def __init__(self, meshes, name, lines):
+    def __init__(self, meshes, name, lines, callees):
         self.name = name
-        checks, source = [], []
+        checks = []
         for line in lines:
             check = re.match(r"\s*// CHECK(-LABEL|-SAME|-NEXT|-DAG)?: *(.*)", line)
             if check and check[1] == "-SAME" and checks:
                 checks[-1] += " " + check[2]
             elif check:
                 checks.append(check[2])
-            elif not line.strip().startswith("//") and not line.startswith("sdy.mesh"):
-                source.append(line)
+        source = source_of(lines)
         self.signature, self.expected = checks[0], [c for c in checks[1:] if OPERATION.search(c)]
-        count = 1
-        for size in re.findall(r'"[\w.]+"\s*=\s*(\d+)', meshes[0] if meshes else ""):
-            count *= int(size)
-        self.partitions = count
-        text = re.sub(rf"@{name}\b", "@main", "\n".join(source))
+        known = meshes + re.findall(r"\bmesh<\[.*?\]", source)
+        count = self.partitions = max((math.prod(map(int, re.findall(r'"[\w.]+"\s*=\s*(\d+)', mesh))) for mesh in known), default=1)
+        text = re.sub(rf"@{name}\b", "@main", source)
         self.operations = []
-        self.program = f"module attributes {{mhlo.num_partitions = {count} : i32}} {{\n" + "\n".join(meshes) + "\n" + self._named(text) + "\n}\n"
+        self.program = (f"module attributes {{mhlo.num_partitions = {count} : i32}} {{\n" + "\n".join(meshes) + "\n"
+                        + self._named(text) + "\n" + callees + "\n}\n")
 
     def _named(self, text):
         """Every operation's statement ends with loc("opN"), N its place in self.operations."""
@@ -112,7 +118,7 @@ class Case:
         with tempfile.NamedTemporaryFile(suffix=".mlir") as file:
             file.write(generic(self.program))
             file.flush()
-            done = subprocess.run([tool, file.name, str(self.partitions), "1"], env=os.environ | {"SHOW": "1"}, capture_output=True, text=True)
+            done = subprocess.run([tool, file.name, str(self.partitions), "1"], env=os.environ | {"SHOW": "1"}, capture_output=True, text=True, timeout=60)
         entry = re.search(r"^ENTRY.*?^\}", done.stderr, re.M | re.S)
         if not entry:
             return None, (done.stderr.strip().splitlines() or ["no output"])[-1]
@@ -165,8 +171,8 @@ def main():
     total, rows = collections.Counter(), []
     for name in a.files:
         counts = collections.Counter()
-        for meshes, function, lines in functions(a.shardy / TESTS / f"{name}.mlir"):
-            case = Case(meshes, function, lines)
+        for meshes, function, lines, callees in functions(a.shardy / TESTS / f"{name}.mlir"):
+            case = Case(meshes, function, lines, callees)
             known, error = case.found(a.tool)
             if a.show == function:
                 print(case.program, known or error)
