@@ -141,8 +141,12 @@ void KernelGroups::JoinRows() {
         TryJoinRows(from->second, group_of_.at(root));
     }
   }
+  absl::flat_hash_map<const Instruction*, std::vector<const Instruction*>> readers;
+  for (const auto& [kernel, reads] : reads_) {
+    for (const Instruction* operand : reads.outside) readers[operand].push_back(kernel);
+  }
   for (KernelGroup& group : groups_) {
-    if (group.is_row) HideInnerRoots(group);
+    if (group.is_row) HideInnerRoots(group, readers);
   }
 }
 
@@ -165,12 +169,19 @@ bool KernelGroups::TryJoinRows(int first, int second) {
   return true;
 }
 
-void KernelGroups::HideInnerRoots(KernelGroup& group) {
+// A user inside may be computed in other kernels too, which then read the root: computed once more for them,
+// a sum could come out rounded differently, and max(x, y) == x be false.
+void KernelGroups::HideInnerRoots(
+    KernelGroup& group,
+    const absl::flat_hash_map<const Instruction*, std::vector<const Instruction*>>& readers) const {
   const absl::flat_hash_set<const Instruction*> inside(group.inside.begin(), group.inside.end());
   std::vector<Instruction*> read_outside;
   for (Instruction* root : group.roots) {
     bool outside = root->users().empty() || root == root->parent()->root();
     for (const Instruction* user : root->users()) outside |= !inside.contains(user);
+    if (const auto it = readers.find(root); it != readers.end()) {
+      for (const Instruction* kernel : it->second) outside |= group_of_.at(kernel) != group_of_.at(root);
+    }
     (outside ? read_outside : group.hidden).push_back(root);
   }
   group.roots = std::move(read_outside);

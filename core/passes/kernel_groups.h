@@ -46,7 +46,10 @@ class KernelGroups {
   bool TryJoin(int group, Instruction* root);
   void JoinRows();
   bool TryJoinRows(int first, int second);
-  static void HideInnerRoots(KernelGroup& group);
+  // `readers`: by array, the roots of kernels that read it from memory.
+  void HideInnerRoots(
+      KernelGroup& group,
+      const absl::flat_hash_map<const Instruction*, std::vector<const Instruction*>>& readers) const;
   bool SamePositions(const Instruction* a, const Instruction* b) const;
   bool MakesCircle(const std::vector<Instruction*>& roots) const;
   // The positions of the first and the last of `roots`.

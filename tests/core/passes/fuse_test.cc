@@ -275,5 +275,44 @@ ENTRY main {
   EXPECT_EQ(counts.others, 4) << ToText(*module);  // two dots, x1, x2
 }
 
+// A sum that a kernel over rows takes in, and that another kernel reads through an operation that both
+// repeat, is computed once: a second time it could be rounded otherwise.
+TEST(FuseTest, SumsOfRowsAreComputedOnce) {
+  FusionModel model = Model();
+  model.can_be_row_kernel = [](absl::Span<Instruction* const>, absl::Span<Instruction* const>) {
+    return true;
+  };
+  absl::StatusOr<std::unique_ptr<Module>> module = ParseHloText(R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER
+}
+ENTRY main {
+  x = f32[64,1001] parameter(0)
+  zero = f32[] constant(0)
+  s = f32[64] reduce(x, zero), dimensions={1}, to_apply=sum
+  twice = f32[64] add(s, s)
+  rows = f32[64,1001] broadcast(twice), dimensions={0}
+  y = f32[64,1001] subtract(x, rows)
+  sorted = f32[64,1001] sort(y), dimensions={1}, to_apply=less
+  least = f32[64,1] slice(sorted), slice={[0:64], [0:1]}
+  column = f32[64] reshape(least)
+  ROOT out = f32[64] multiply(twice, column)
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  ASSERT_TRUE(Fuse(**module, model).ok());
+  int sums = 0;
+  for (const Computation* computation : (*module)->computations()) {
+    for (const Instruction* op : computation->instructions()) sums += op->opcode() == Opcode::kReduce;
+  }
+  EXPECT_EQ(sums, 1) << ToText(**module);
+}
+
 }  // namespace
 }  // namespace shoal

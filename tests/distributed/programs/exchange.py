@@ -8,6 +8,7 @@ distributed()
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
+from jax.experimental.layout import Format, Layout
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 rank, count, devices = jax.process_index(), jax.process_count(), jax.devices()
@@ -32,6 +33,17 @@ for x in (np.arange(per * 15, dtype=np.float32).reshape(per * 3, 5), np.zeros((p
         array = jax.device_put(array, on(own[hop]))
         if rank == hop:
             same(np.asarray(array), x)
+
+# What is not row-major here is so there.
+z = np.arange(per * 15, dtype=np.float32).reshape(per * 3, 5)
+array = jax.make_array_from_callback(z.shape, on(own[0]), lambda index: z[index])
+if rank == 0:
+    array = jax.jit(lambda v: v + 1, out_shardings=Format(Layout((1, 0)), on(own[0])))(array)
+else:
+    array = jax.make_array_from_single_device_arrays(z.shape, on(own[0]), [], dtype=z.dtype)
+array = jax.device_put(array, on(own[-1]))
+if rank == count - 1:
+    same(np.asarray(array), z + 1)
 
 # One device of each process -> as many of the last one; what a program has made goes too.
 if per >= count:
