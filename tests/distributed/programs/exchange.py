@@ -36,7 +36,7 @@ for x in (np.arange(per * 15, dtype=np.float32).reshape(per * 3, 5), np.zeros((p
 
 # What is not row-major here is so there.
 z = np.arange(per * 15, dtype=np.float32).reshape(per * 3, 5)
-array = jax.make_array_from_callback(z.shape, on(own[0]), lambda index: z[index])
+array = jax.make_array_from_callback(z.shape, on(own[0]), lambda index: z[index], dtype=z.dtype)
 if rank == 0:
     array = jax.jit(lambda v: v + 1, out_shardings=Format(Layout((1, 0)), on(own[0])))(array)
 else:
