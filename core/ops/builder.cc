@@ -1,5 +1,6 @@
 #include "core/ops/builder.h"
 
+#include <algorithm>
 #include <complex>
 #include <utility>
 
@@ -69,18 +70,6 @@ Instruction* HloBuilder::Broadcast(Instruction* x, absl::Span<const int64_t> res
   return Op(Opcode::kBroadcast, {x}, DimensionsAttributes{std::move(dimensions)}, {}, &shape);
 }
 
-Instruction* HloBuilder::BroadcastInDim(Instruction* x, absl::Span<const int64_t> result_dims,
-                                        const IntVector& dimensions) {
-  IntVector kept_dimensions;
-  DimVector kept_dims;
-  for (size_t d = 0; d < dimensions.size(); ++d) {
-    if (x->shape().dim(d) == 1 && result_dims[dimensions[d]] != 1) continue;
-    kept_dimensions.push_back(dimensions[d]);
-    kept_dims.push_back(x->shape().dim(d));
-  }
-  return Broadcast(Reshape(x, kept_dims), result_dims, std::move(kept_dimensions));
-}
-
 Instruction* HloBuilder::Reshape(Instruction* x, absl::Span<const int64_t> dims) {
   if (x->shape().dims() == dims) return x;
   const Shape shape = x->shape().WithDims(dims);
@@ -88,6 +77,7 @@ Instruction* HloBuilder::Reshape(Instruction* x, absl::Span<const int64_t> dims)
 }
 
 Instruction* HloBuilder::Transpose(Instruction* x, IntVector permutation) {
+  if (std::is_sorted(permutation.begin(), permutation.end())) return x;
   return Op(Opcode::kTranspose, {x}, DimensionsAttributes{std::move(permutation)});
 }
 
@@ -110,25 +100,8 @@ Instruction* HloBuilder::DynamicSlice(Instruction* x, absl::Span<Instruction* co
   return Op(Opcode::kDynamicSlice, operands, DynamicSliceAttributes{std::move(sizes)});
 }
 
-Instruction* HloBuilder::DynamicUpdateSlice(Instruction* x, Instruction* update,
-                                            absl::Span<Instruction* const> starts) {
-  std::vector<Instruction*> operands = {x, update};
-  operands.insert(operands.end(), starts.begin(), starts.end());
-  return Op(Opcode::kDynamicUpdateSlice, operands);
-}
-
-Instruction* HloBuilder::Pad(Instruction* x, Instruction* value, IntVector low, IntVector high,
-                             IntVector interior) {
-  if (interior.empty()) interior.assign(low.size(), 0);
-  return Op(Opcode::kPad, {x, value}, PadAttributes{std::move(low), std::move(high), std::move(interior)});
-}
-
 Instruction* HloBuilder::Concatenate(absl::Span<Instruction* const> parts, int64_t dimension) {
   return parts.size() == 1 ? parts[0] : Op(Opcode::kConcatenate, parts, DimensionsAttributes{{dimension}});
-}
-
-Instruction* HloBuilder::Reverse(Instruction* x, IntVector dimensions) {
-  return Op(Opcode::kReverse, {x}, DimensionsAttributes{std::move(dimensions)});
 }
 
 Instruction* HloBuilder::Dot(Instruction* lhs, Instruction* rhs, DotAttributes dot, ElementType result) {
@@ -149,45 +122,8 @@ Instruction* HloBuilder::GetTupleElement(Instruction* tuple, int64_t index) {
   return Op(Opcode::kGetTupleElement, {tuple}, TupleIndexAttributes{index});
 }
 
-Instruction* HloBuilder::While(Computation* condition, Computation* body, Instruction* init) {
-  return Op(Opcode::kWhile, {init}, {}, {condition, body});
-}
-
 Instruction* HloBuilder::Call(Computation* callee, absl::Span<Instruction* const> operands) {
   return Op(Opcode::kCall, operands, {}, {callee});
-}
-
-Instruction* HloBuilder::AllReduce(absl::Span<Instruction* const> arrays, Groups groups, Computation* body) {
-  CollectiveAttributes collective;
-  collective.replica_groups = std::move(groups);
-  return Op(Opcode::kAllReduce, arrays, std::move(collective), {body});
-}
-
-Instruction* HloBuilder::AllGather(Instruction* x, int64_t dimension, Groups groups) {
-  CollectiveAttributes collective;
-  collective.replica_groups = std::move(groups);
-  collective.dimensions = {dimension};
-  return Op(Opcode::kAllGather, {x}, std::move(collective));
-}
-
-Instruction* HloBuilder::ReduceScatter(Instruction* x, int64_t dimension, Groups groups, Computation* body) {
-  CollectiveAttributes collective;
-  collective.replica_groups = std::move(groups);
-  collective.dimensions = {dimension};
-  return Op(Opcode::kReduceScatter, {x}, std::move(collective), {body});
-}
-
-Instruction* HloBuilder::AllToAll(Instruction* x, int64_t split, int64_t concat, Groups groups) {
-  CollectiveAttributes collective;
-  collective.replica_groups = std::move(groups);
-  collective.dimensions = {split, concat};
-  return Op(Opcode::kAllToAll, {x}, std::move(collective));
-}
-
-Instruction* HloBuilder::CollectivePermute(Instruction* x, Pairs pairs) {
-  CollectiveAttributes collective;
-  collective.source_target_pairs = std::move(pairs);
-  return Op(Opcode::kCollectivePermute, {x}, std::move(collective));
 }
 
 Computation* AddScalarBody(Module& module, Opcode opcode, ElementType type) {

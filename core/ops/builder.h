@@ -1,5 +1,5 @@
-// HloBuilder: adds instructions to a computation with inferred shapes. For passes; the partitioner has a
-// builder of local parts (sharding/reshard/local_builder.h).
+// HloBuilder: adds instructions to a computation with inferred shapes. The partitioner's LocalBuilder adds to
+// it what parts and devices need (sharding/reshard/local_builder.h).
 //
 //   HloBuilder b(computation);
 //   Instruction* y = b.Multiply(b.Add(x, bias), b.Splat(x->shape(), 2.0));
@@ -30,6 +30,7 @@ class HloBuilder {
   const absl::Status& status() const { return status_; }
   // Given to all that is built from now on.
   void set_op_name(absl::string_view op_name) { op_name_ = std::string(op_name); }
+  const std::string& op_name() const { return op_name_; }
 
   // Any operation; `wanted` for those whose shape does not follow from the operands
   // (core/ops/shape_inference.h).
@@ -65,19 +66,12 @@ class HloBuilder {
 
   // Index maps.
   Instruction* Broadcast(Instruction* x, absl::Span<const int64_t> result_dims, IntVector dimensions);
-  // StableHLO's: dimensions of size 1 stretch.
-  Instruction* BroadcastInDim(Instruction* x, absl::Span<const int64_t> result_dims,
-                              const IntVector& dimensions);
   Instruction* Reshape(Instruction* x, absl::Span<const int64_t> dims);  // x itself if it has those
-  Instruction* Transpose(Instruction* x, IntVector permutation);
+  Instruction* Transpose(Instruction* x, IntVector permutation);         // x itself if nothing moves
   Instruction* Slice(Instruction* x, IntVector starts, IntVector limits, IntVector strides = {});
   Instruction* SliceInDim(Instruction* x, int64_t dimension, int64_t start, int64_t limit);
   Instruction* DynamicSlice(Instruction* x, absl::Span<Instruction* const> starts, IntVector sizes);
-  Instruction* DynamicUpdateSlice(Instruction* x, Instruction* update, absl::Span<Instruction* const> starts);
-  Instruction* Pad(Instruction* x, Instruction* value, IntVector low, IntVector high,
-                   IntVector interior = {});
   Instruction* Concatenate(absl::Span<Instruction* const> parts, int64_t dimension);
-  Instruction* Reverse(Instruction* x, IntVector dimensions);
 
   Instruction* Dot(Instruction* lhs, Instruction* rhs, DotAttributes dot, ElementType result);
   Instruction* Reduce(Instruction* x, Instruction* init, IntVector dimensions, Computation* body);
@@ -87,15 +81,7 @@ class HloBuilder {
   // Structure.
   Instruction* Tuple(absl::Span<Instruction* const> elements) { return Op(Opcode::kTuple, elements); }
   Instruction* GetTupleElement(Instruction* tuple, int64_t index);
-  Instruction* While(Computation* condition, Computation* body, Instruction* init);
   Instruction* Call(Computation* callee, absl::Span<Instruction* const> operands);
-
-  // Between devices. `dimensions` is as in CollectiveAttributes.
-  Instruction* AllReduce(absl::Span<Instruction* const> arrays, Groups groups, Computation* body);
-  Instruction* AllGather(Instruction* x, int64_t dimension, Groups groups);
-  Instruction* ReduceScatter(Instruction* x, int64_t dimension, Groups groups, Computation* body);
-  Instruction* AllToAll(Instruction* x, int64_t split, int64_t concat, Groups groups);
-  Instruction* CollectivePermute(Instruction* x, Pairs pairs);
   Instruction* PartitionId() { return Op(Opcode::kPartitionId, {}); }
 
  private:

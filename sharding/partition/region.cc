@@ -25,7 +25,7 @@ absl::Status Region::Run(const Computation& old) {
     if (instruction->opcode() == Opcode::kParameter) continue;
     SHOAL_RETURN_IF_ERROR(Run(instruction));
   }
-  return absl::OkStatus();
+  return builder_.status();
 }
 
 absl::Status Region::Run(const Instruction* old) {

@@ -29,7 +29,8 @@ class Region {
   Region(SpmdContext& context, LocalBuilder& builder, AxisList manual)
       : context_(context), builder_(builder), manual_(std::move(manual)) {}
 
-  // Partitions every instruction except parameters, whose leaves have been given by SetLeaf.
+  // Partitions every instruction except parameters, whose leaves have been given by SetLeaf. Internal, too,
+  // if the builder was asked for what has no shape.
   absl::Status Run(const Computation& old);
   // Partitions one instruction.
   absl::Status Run(const Instruction* old);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "absl/strings/str_cat.h"
 #include "core/hlo/ragged_all_to_all.h"
 #include "core/ops/reduction.h"
 #include "sharding/mesh/axes.h"
@@ -35,19 +34,14 @@ SpmdContext::SpmdContext(Module& module, std::shared_ptr<const Mesh> mesh)
 
 Computation* SpmdContext::Region(Opcode opcode, ElementType type) {
   Computation*& region = regions_[{opcode, type}];
-  if (region != nullptr) return region;
-  region = module_.AddComputation(absl::StrCat("combine_", OpcodeName(opcode), "_", ElementTypeName(type)));
-  const Shape scalar = Shape::Scalar(type);
-  Instruction* a = region->AddParameter(0, scalar, "a");
-  Instruction* b = region->AddParameter(1, scalar, "b");
-  region->set_root(region->Add(opcode, scalar, {a, b}));
+  if (region == nullptr) region = AddScalarBody(module_, opcode, type);
   return region;
 }
 
 Instruction* LocalBuilder::Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
                                Attributes attributes, absl::Span<Computation* const> called) {
-  Instruction* added = computation_->Add(opcode, std::move(shape), operands, std::move(attributes), called);
-  added->set_op_name(op_name_);
+  Instruction* added = computation()->Add(opcode, std::move(shape), operands, std::move(attributes), called);
+  added->set_op_name(op_name());
   return added;
 }
 
@@ -73,7 +67,7 @@ Instruction* LocalBuilder::OfPartition(std::string table) {
   if (partition_id_ == nullptr)
     partition_id_ = Add(Opcode::kPartitionId, Shape::Scalar(ElementType::kU32), {});
   const Shape shape = Shape::Array(ElementType::kS32, {static_cast<int64_t>(table.size() / sizeof(int32_t))});
-  Instruction* values = computation_->AddConstant(*Literal::FromBytes(shape, table));
+  Instruction* values = computation()->AddConstant(*Literal::FromBytes(shape, table));
   Instruction* one = Add(Opcode::kDynamicSlice, Shape::Array(ElementType::kS32, {1}), {values, partition_id_},
                          DynamicSliceAttributes{{1}});
   return known = Reshape(one, {});
@@ -82,73 +76,30 @@ Instruction* LocalBuilder::OfPartition(std::string table) {
 Instruction* LocalBuilder::ConstantS32(int64_t value) {
   Instruction*& known = constants_[value];
   if (known == nullptr) {
-    known = computation_->AddConstant(Literal::Scalar(ElementType::kS32, static_cast<int32_t>(value)));
+    known = computation()->AddConstant(Literal::Scalar(ElementType::kS32, static_cast<int32_t>(value)));
   }
   return known;
 }
 
 Instruction* LocalBuilder::Zero(ElementType type) {
-  return computation_->AddConstant(Literal(Shape::Scalar(type)));
-}
-
-Instruction* LocalBuilder::Binary(Opcode opcode, Instruction* a, Instruction* b) {
-  return Add(opcode, a->shape(), {a, b});
-}
-
-Instruction* LocalBuilder::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {
-  return Add(Opcode::kCompare, a->shape().WithElementType(ElementType::kPred), {a, b},
-             CompareAttributes{direction});
-}
-
-Instruction* LocalBuilder::Select(Instruction* pred, Instruction* a, Instruction* b) {
-  return Add(Opcode::kSelect, a->shape(), {pred, a, b});
+  return computation()->AddConstant(Literal(Shape::Scalar(type)));
 }
 
 Instruction* LocalBuilder::BroadcastScalar(Instruction* scalar, absl::Span<const int64_t> dims) {
-  if (dims.empty()) return scalar;
-  return Add(Opcode::kBroadcast, Shape::Array(scalar->shape().element_type(), dims), {scalar},
-             DimensionsAttributes{});
-}
-
-Instruction* LocalBuilder::Convert(Instruction* x, ElementType type) {
-  if (x->shape().element_type() == type) return x;
-  return Add(Opcode::kConvert, x->shape().WithElementType(type), {x});
-}
-
-Instruction* LocalBuilder::Reshape(Instruction* x, absl::Span<const int64_t> dims) {
-  if (x->shape().dims() == dims) return x;
-  return Add(Opcode::kReshape, x->shape().WithDims(dims), {x});
-}
-
-Instruction* LocalBuilder::Transpose(Instruction* x, IntVector permutation) {
-  if (std::is_sorted(permutation.begin(), permutation.end())) return x;
-  DimVector dims;
-  for (int64_t d : permutation) dims.push_back(x->shape().dim(d));
-  return Add(Opcode::kTranspose, x->shape().WithDims(dims), {x},
-             DimensionsAttributes{std::move(permutation)});
+  return Broadcast(scalar, dims, {});
 }
 
 Instruction* LocalBuilder::Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit) {
-  if (start == 0 && limit == x->shape().dim(dim)) return x;
-  SliceAttributes slice;
-  slice.starts.assign(x->shape().rank(), 0);
-  slice.limits.assign(x->shape().dims().begin(), x->shape().dims().end());
-  slice.strides.assign(x->shape().rank(), 1);
-  slice.starts[dim] = start;
-  slice.limits[dim] = limit;
-  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
-  dims[dim] = limit - start;
-  return Add(Opcode::kSlice, x->shape().WithDims(dims), {x}, std::move(slice));
+  return start == 0 && limit == x->shape().dim(dim) ? x : SliceInDim(x, dim, start, limit);
 }
 
 Instruction* LocalBuilder::DynamicSlice(Instruction* x, int64_t dim, Instruction* start, int64_t size) {
   if (size == x->shape().dim(dim)) return x;
-  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
-  dims[dim] = size;
-  std::vector<Instruction*> operands = {x};
-  for (int64_t d = 0; d < x->shape().rank(); ++d) operands.push_back(d == dim ? start : ConstantS32(0));
-  return Add(Opcode::kDynamicSlice, x->shape().WithDims(dims), operands,
-             DynamicSliceAttributes{IntVector(dims.begin(), dims.end())});
+  IntVector sizes(x->shape().dims().begin(), x->shape().dims().end());
+  sizes[dim] = size;
+  std::vector<Instruction*> starts;
+  for (int64_t d = 0; d < x->shape().rank(); ++d) starts.push_back(d == dim ? start : ConstantS32(0));
+  return HloBuilder::DynamicSlice(x, starts, std::move(sizes));
 }
 
 Instruction* LocalBuilder::PadTo(Instruction* x, int64_t dim, int64_t size) {
@@ -167,13 +118,6 @@ Instruction* LocalBuilder::Pad(Instruction* x, int64_t dim, int64_t low, int64_t
   return Add(Opcode::kPad, x->shape().WithDims(dims), {x, value}, std::move(pad));
 }
 
-Instruction* LocalBuilder::Concatenate(absl::Span<Instruction* const> parts, int64_t dim) {
-  if (parts.size() == 1) return parts[0];
-  DimVector dims(parts[0]->shape().dims().begin(), parts[0]->shape().dims().end());
-  for (size_t i = 1; i < parts.size(); ++i) dims[dim] += parts[i]->shape().dim(dim);
-  return Add(Opcode::kConcatenate, parts[0]->shape().WithDims(dims), parts, DimensionsAttributes{{dim}});
-}
-
 // Collectives count the partitions of all replicas: each of these does among its own what the first one does.
 Groups LocalBuilder::GroupsOf(const AxisList& axes) const {
   Groups groups = GroupsAlong(mesh(), axes);
@@ -188,35 +132,30 @@ Groups LocalBuilder::GroupsOf(const AxisList& axes) const {
   return groups;
 }
 
-Instruction* LocalBuilder::AllReduce(Instruction* x, const AxisList& axes, Opcode combiner) {
+CollectiveAttributes LocalBuilder::Among(const AxisList& axes, IntVector dimensions) {
   CollectiveAttributes collective;
   collective.replica_groups = GroupsOf(axes);
+  collective.dimensions = std::move(dimensions);
   collective.channel_id = context_.NextChannel();
   collective.use_global_device_ids = true;
-  return Add(Opcode::kAllReduce, x->shape(), {x}, std::move(collective),
+  return collective;
+}
+
+Instruction* LocalBuilder::AllReduce(Instruction* x, const AxisList& axes, Opcode combiner) {
+  return Add(Opcode::kAllReduce, x->shape(), {x}, Among(axes, {}),
              {context_.Region(combiner, x->shape().element_type())});
 }
 
 Instruction* LocalBuilder::AllGather(Instruction* x, const AxisList& axes, int64_t dim) {
-  CollectiveAttributes collective;
-  collective.replica_groups = GroupsOf(axes);
-  collective.dimensions = {dim};
-  collective.channel_id = context_.NextChannel();
-  collective.use_global_device_ids = true;
   DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
   dims[dim] *= SizeOf(axes);
-  return Add(Opcode::kAllGather, x->shape().WithDims(dims), {x}, std::move(collective));
+  return Add(Opcode::kAllGather, x->shape().WithDims(dims), {x}, Among(axes, {dim}));
 }
 
 Instruction* LocalBuilder::ReduceScatter(Instruction* x, const AxisList& axes, int64_t dim, Opcode combiner) {
-  CollectiveAttributes collective;
-  collective.replica_groups = GroupsOf(axes);
-  collective.dimensions = {dim};
-  collective.channel_id = context_.NextChannel();
-  collective.use_global_device_ids = true;
   DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
   dims[dim] /= SizeOf(axes);
-  return Add(Opcode::kReduceScatter, x->shape().WithDims(dims), {x}, std::move(collective),
+  return Add(Opcode::kReduceScatter, x->shape().WithDims(dims), {x}, Among(axes, {dim}),
              {context_.Region(combiner, x->shape().element_type())});
 }
 

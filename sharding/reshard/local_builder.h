@@ -1,6 +1,6 @@
-// LocalBuilder: adds instructions with local shapes to one computation of a program that is being
-// partitioned. Knows the mesh, so it can say where this device stands; gives channel ids; keeps the few
-// things that are asked for again and again (partition id, coordinates, combining regions).
+// LocalBuilder: an HloBuilder for one computation of a program that is being partitioned. Knows the mesh, so
+// it can say where this device stands; gives channel ids; keeps the few things that are asked for again and
+// again (partition id, coordinates, combining regions). Region::Run asks for its status().
 //
 // SpmdContext is what all computations of one program share. Neither is thread-safe.
 #pragma once
@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/hlo/instruction.h"
+#include "core/ops/builder.h"
 
 namespace shoal {
 
@@ -33,20 +34,18 @@ class SpmdContext {
   absl::flat_hash_map<std::pair<Opcode, ElementType>, Computation*> regions_;
 };
 
-class LocalBuilder {
+class LocalBuilder : public HloBuilder {
  public:
   LocalBuilder(SpmdContext& context, Computation* computation)
       : LocalBuilder(context, computation, context.mesh_ptr()) {}
   // Axes are those of `mesh`.
   LocalBuilder(SpmdContext& context, Computation* computation, std::shared_ptr<const Mesh> mesh)
-      : context_(context), computation_(computation), mesh_(std::move(mesh)) {}
+      : HloBuilder(computation), context_(context), mesh_(std::move(mesh)) {}
 
   SpmdContext& context() { return context_; }
   const Mesh& mesh() const { return *mesh_; }
-  Computation* computation() { return computation_; }
-  // What the next instructions are made for, for messages and profiles.
-  void set_op_name(absl::string_view op_name) { op_name_ = std::string(op_name); }
 
+  // Shape and attributes as given.
   Instruction* Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
                    Attributes attributes = {}, absl::Span<Computation* const> called = {});
 
@@ -58,20 +57,13 @@ class LocalBuilder {
   // A scalar with all bits zero; the identity of `combiner`'s opcode for `type` is Identity.
   Instruction* Zero(ElementType type);
 
-  Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b);
-  Instruction* Compare(ComparisonDirection direction, Instruction* a, Instruction* b);
-  Instruction* Select(Instruction* pred, Instruction* a, Instruction* b);
   Instruction* BroadcastScalar(Instruction* scalar, absl::Span<const int64_t> dims);
-  Instruction* Convert(Instruction* x, ElementType type);
-  Instruction* Reshape(Instruction* x, absl::Span<const int64_t> dims);
-  Instruction* Transpose(Instruction* x, IntVector permutation);
   // Elements [start, limit) of one dimension.
   Instruction* Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit);
   Instruction* DynamicSlice(Instruction* x, int64_t dim, Instruction* start, int64_t size);
   // Grows one dimension to `size` with zeros at its end.
   Instruction* PadTo(Instruction* x, int64_t dim, int64_t size);
   Instruction* Pad(Instruction* x, int64_t dim, int64_t low, int64_t high, Instruction* value);
-  Instruction* Concatenate(absl::Span<Instruction* const> parts, int64_t dim);
 
   // Collectives among the devices that differ along `axes`, in the order of `axes`.
   Instruction* AllReduce(Instruction* x, const AxisList& axes, Opcode combiner);
@@ -92,13 +84,12 @@ class LocalBuilder {
 
  private:
   Groups GroupsOf(const AxisList& axes) const;
+  CollectiveAttributes Among(const AxisList& axes, IntVector dimensions);
   // s32[] entry `partition id` of a table of one number a partition.
   Instruction* OfPartition(std::string table);
 
   SpmdContext& context_;
-  Computation* computation_;
   std::shared_ptr<const Mesh> mesh_;
-  std::string op_name_;
   Instruction* partition_id_ = nullptr;
   absl::flat_hash_map<std::string, Instruction*> of_partition_;  // by table
   absl::flat_hash_map<int64_t, Instruction*> constants_;

@@ -1,4 +1,4 @@
-// HloBuilder: shapes follow, StableHLO's stretching broadcast, mistakes are kept.
+// HloBuilder: shapes follow, mistakes are kept.
 #include "core/ops/builder.h"
 
 #include "core/hlo/printer.h"
@@ -14,7 +14,7 @@ TEST(HloBuilder, BuildsWhatVerifies) {
   module.set_entry(entry);
   HloBuilder b(entry);
   Instruction* x = entry->AddParameter(0, Shape::Array(ElementType::kF32, {3, 1}), "x");
-  Instruction* wide = b.BroadcastInDim(x, {2, 3, 5}, {1, 2});
+  Instruction* wide = b.Broadcast(b.Reshape(x, {3}), {2, 3, 5}, {1});
   EXPECT_EQ(wide->shape().ToString(), "f32[2,3,5]");
   Instruction* sum = b.Reduce(b.Add(wide, b.Splat(wide->shape(), 2.5)), b.Scalar(ElementType::kF32, 0),
                               {0, 2}, AddScalarBody(module, Opcode::kAdd, ElementType::kF32));
