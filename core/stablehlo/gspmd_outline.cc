@@ -38,7 +38,9 @@ class Outliner {
     }
     for (const auto& [number, part] : parts) Outline(part);
     if (computation_.SortTopologically()) return absl::OkStatus();
-    return absl::UnimplementedError("manual regions that need each other's results in the middle");
+    return absl::UnimplementedError(
+        "manual regions that need each other's results in the middle; use Shardy "
+        "(jax_use_shardy_partitioner)");
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "core/base/status.h"
+#include "core/hlo/op_sharding.h"
 #include "core/stablehlo/import_sharding.h"
 
 namespace shoal {
@@ -292,6 +293,13 @@ absl::StatusOr<Sharding> GspmdParser::ParseOne(const Shape& leaf) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> GspmdText(absl::string_view written) {
+  if (absl::StartsWith(written, "{")) return std::string(written);
+  const absl::StatusOr<OpSharding> parsed = ParseOpSharding(written);
+  if (!parsed.ok()) return Annotate(parsed.status(), "a sharding that is no string \"{...}\"");
+  return ToGspmdText(*parsed);
+}
 
 absl::StatusOr<std::vector<Sharding>> ParseGspmdShardings(absl::string_view text, const Shape& shape,
                                                           int64_t num_devices) {

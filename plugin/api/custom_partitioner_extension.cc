@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/hlo/literal_proto.h"
+#include "core/hlo/op_sharding.h"
 #include "plugin/api/api.h"
 #include "sharding/rules/custom_partitioner.h"
-#include "sharding/spec/op_sharding_bytes.h"
 #include "xla/pjrt/c/pjrt_c_api_custom_partitioner_extension.h"
 
 namespace shoal {
@@ -88,9 +88,9 @@ class CallbackPartitioner : public CustomPartitioner {
     split.program = std::string(Borrow(args.mlir_module));
     for (size_t i = 0; i < args.num_args; ++i) {
       SHOAL_ASSIGN_OR_RETURN(split.operands.emplace_back(),
-                             ParseOpShardingBytes(Borrow(args.args_sharding[i])));
+                             ParseOpSharding(Borrow(args.args_sharding[i])));
     }
-    SHOAL_ASSIGN_OR_RETURN(split.result, ParseOpShardingBytes(Borrow(args.result_sharding)));
+    SHOAL_ASSIGN_OR_RETURN(split.result, ParseOpSharding(Borrow(args.result_sharding)));
     return split;
   }
 
@@ -106,7 +106,7 @@ class CallbackPartitioner : public CustomPartitioner {
     const Answer answer(args.header);
     SHOAL_RETURN_IF_ERROR(answer.status());
     if (!args.has_result_sharding) return absl::NotFoundError("the callback infers no sharding");
-    return ParseOpShardingBytes(Borrow(args.result_sharding));
+    return ParseOpSharding(Borrow(args.result_sharding));
   }
 
   absl::StatusOr<OpSharding> FromUser(const PlacedCall& call) const override {
@@ -118,7 +118,7 @@ class CallbackPartitioner : public CustomPartitioner {
     callbacks_->propagate_user_sharding(callbacks_, &args);
     const Answer answer(args.header);
     SHOAL_RETURN_IF_ERROR(answer.status());
-    return ParseOpShardingBytes(Borrow(args.result_sharding));
+    return ParseOpSharding(Borrow(args.result_sharding));
   }
 
  private:

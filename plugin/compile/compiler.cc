@@ -13,6 +13,7 @@
 #include "core/hlo/cost_analysis.h"
 #include "core/hlo/instruction.h"
 #include "core/hlo/module_proto.h"
+#include "core/hlo/op_sharding.h"
 #include "core/hlo/printer.h"
 #include "core/lower/lower.h"
 #include "core/lower/saved_code.h"
@@ -27,7 +28,7 @@
 #include "plugin/compile/memory_layouts.h"
 #include "sharding/partition/partition.h"
 #include "sharding/propagate/propagate.h"
-#include "sharding/spec/op_sharding_bytes.h"
+#include "sharding/spec/gspmd.h"
 
 namespace shoal {
 namespace {
@@ -52,7 +53,7 @@ uint64_t FingerprintOf(const Module& module) {
 
 // What an instruction's OpSharding in a proto says, one a leaf of its shape.
 absl::StatusOr<std::vector<Sharding>> ReadShardings(const std::string& op_sharding, const Shape& shape) {
-  SHOAL_ASSIGN_OR_RETURN(OpSharding parsed, ParseOpShardingBytes(op_sharding));
+  SHOAL_ASSIGN_OR_RETURN(OpSharding parsed, ParseOpSharding(op_sharding));
   const std::vector<Shape> leaves = shape.Leaves();
   std::vector<OpSharding> of_leaves = parsed.elements;
   if (parsed.type != OpSharding::Type::kTuple) of_leaves.assign(leaves.size(), parsed);
@@ -76,7 +77,8 @@ absl::StatusOr<std::unique_ptr<Module>> Read(const CompileRequest& request, Entr
   if (request.format == "hlo") return FromHloModuleProto(request.program, ReadShardings);
   if (request.format == "hlo_with_config")
     return FromHloModuleProtoWithConfig(request.program, ReadShardings);
-  return absl::UnimplementedError(absl::StrCat("program format '", request.format, "'"));
+  return absl::UnimplementedError(absl::StrCat("a program of format \"", request.format,
+                                               "\": Shoal reads \"mlir\", \"hlo\" and \"hlo_with_config\""));
 }
 
 std::vector<Shape> ParameterLeaves(const Module& module) {
@@ -120,6 +122,21 @@ std::vector<CompiledArray> Arrays(const std::vector<Shape>& global, absl::Span<c
   return arrays;
 }
 
+// From the global program to the one that each device runs.
+absl::Status Partition(Module& module, const CompileOptions& options, ProgramDump& dump) {
+  if (options.num_partitions > 1) {
+    PropagationOptions propagation;
+    propagation.choose_parameters = options.allow_spmd_sharding_propagation_to_parameters;
+    propagation.choose_results = options.allow_spmd_sharding_propagation_to_outputs;
+    SHOAL_RETURN_IF_ERROR(PropagateShardings(module, propagation));
+    dump.Write("propagate", module);
+  }
+  SHOAL_RETURN_IF_ERROR(InspectShardings(module));
+  SHOAL_RETURN_IF_ERROR(Partition(module));
+  dump.Write("partition", module);
+  return absl::OkStatus();
+}
+
 // Code that does not fit is no error: then the program is compiled.
 void TakeSavedCode(const CompileRequest& request, const std::string& name, KernelCache& kernels) {
   if (request.saved_code.empty()) return;
@@ -148,16 +165,7 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
 
   const PassObserver observer = [&](absl::string_view pass, const Module& after) { dump.Write(pass, after); };
   SHOAL_RETURN_IF_ERROR(Prepare(*module, observer).status());
-  if (request.options.num_partitions > 1) {
-    PropagationOptions propagation;
-    propagation.choose_parameters = request.options.allow_spmd_sharding_propagation_to_parameters;
-    propagation.choose_results = request.options.allow_spmd_sharding_propagation_to_outputs;
-    SHOAL_RETURN_IF_ERROR(PropagateShardings(*module, propagation));
-    dump.Write("propagate", *module);
-  }
-  SHOAL_RETURN_IF_ERROR(InspectShardings(*module));
-  SHOAL_RETURN_IF_ERROR(Partition(*module));
-  dump.Write("partition", *module);
+  SHOAL_RETURN_IF_ERROR(Partition(*module, request.options, dump));
   std::vector<Sharding> parameter_shardings, result_shardings;
   if (request.options.num_partitions > 1) {
     parameter_shardings = ParameterShardings(*module);

@@ -5,7 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
-#include "sharding/spec/op_sharding_bytes.h"
+#include "core/hlo/op_sharding.h"
+#include "sharding/spec/gspmd.h"
 
 namespace shoal {
 namespace {

@@ -541,6 +541,7 @@ class Propagation {
 }  // namespace
 
 absl::Status PropagateShardings(Module& module, const PropagationOptions& options) {
+  SHOAL_RETURN_IF_ERROR(CheckMeshes(module));
   SHOAL_RETURN_IF_ERROR(FlattenCalls(module));
   return Propagation(module, options).Run();
 }

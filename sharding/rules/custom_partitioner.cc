@@ -9,6 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/status.h"
 #include "core/hlo/user_sharding_rule.h"
+#include "sharding/spec/gspmd.h"
 #include "sharding/spec/rebase.h"
 
 namespace shoal {

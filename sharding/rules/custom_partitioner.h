@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/hlo/instruction.h"
-#include "sharding/spec/gspmd.h"
+#include "core/hlo/op_sharding.h"
 
 namespace shoal {
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "sharding/mesh/axes.h"
-#include "sharding/mesh/devices.h"
 
 namespace shoal {
 
@@ -55,23 +54,6 @@ Shape LocalShape(const Shape& global, const Layout& layout) {
   DimVector dims(global.dims().begin(), global.dims().end());
   for (size_t d = 0; d < dims.size(); ++d) dims[d] = LocalSize(dims[d], SizeOf(layout.dims[d]));
   return global.WithDims(dims);
-}
-
-bool IsEven(const Shape& global, const Layout& layout) {
-  for (size_t d = 0; d < layout.dims.size(); ++d) {
-    if (global.dim(static_cast<int64_t>(d)) % SizeOf(layout.dims[d]) != 0) return false;
-  }
-  return true;
-}
-
-std::vector<int64_t> ShardOffsets(const Mesh& mesh, const Shape& global, const Layout& layout,
-                                  int64_t position) {
-  std::vector<int64_t> offsets;
-  for (int64_t d = 0; d < global.rank(); ++d) {
-    const AxisList& axes = layout.dims[d];
-    offsets.push_back(Coordinate(mesh, position, axes) * LocalSize(global.dim(d), SizeOf(axes)));
-  }
-  return offsets;
 }
 
 }  // namespace shoal

@@ -1,6 +1,6 @@
 // Layout: a sharding of one array over a known mesh, as the partitioner computes with it: prime atoms on each
 // dimension, and the atoms over which partial sums are still to be combined. And what a layout means: local
-// sizes and offsets.
+// sizes.
 //
 // A dimension of size n in k parts: every part is ceil(n/k) long and part i begins at i*ceil(n/k). Past the
 // end of the array a part holds rubbish ("padding"), which whoever reduces over it must mask.
@@ -24,7 +24,6 @@ struct Layout {
   static Layout Replicated(int64_t rank) { return Layout{std::vector<AxisList>(rank), {}}; }
   // All atoms that the dimensions use.
   AxisList Used() const;
-  bool IsReplicated() const { return Used().empty() && partial.empty(); }
   friend bool operator==(const Layout&, const Layout&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Layout& l) {
@@ -46,9 +45,5 @@ int64_t LocalSize(int64_t size, int64_t parts);
 // major*minor ways do: otherwise ceil(n/ab)*b != ceil(n/a), and values have to move.
 bool SplitAligns(int64_t size, int64_t major, int64_t minor);
 Shape LocalShape(const Shape& global, const Layout& layout);
-bool IsEven(const Shape& global, const Layout& layout);
-// Where the part of the partition at `position` begins, one a dimension.
-std::vector<int64_t> ShardOffsets(const Mesh& mesh, const Shape& global, const Layout& layout,
-                                  int64_t position);
 
 }  // namespace shoal

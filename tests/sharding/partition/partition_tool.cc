@@ -17,14 +17,25 @@
 #include "core/hlo/printer.h"
 #include "core/ops/verify.h"
 #include "core/stablehlo/import.h"
+#include "sharding/mesh/axes.h"
 #include "sharding/mesh/devices.h"
 #include "sharding/partition/partition.h"
 #include "sharding/propagate/propagate.h"
-#include "sharding/spec/gspmd.h"
 #include "sharding/spec/layout.h"
 
 namespace shoal {
 namespace {
+
+// Where the part of the partition at `position` begins, one a dimension.
+std::vector<int64_t> OffsetsOf(const Mesh& mesh, const Shape& global, const Layout& layout,
+                               int64_t position) {
+  std::vector<int64_t> offsets;
+  for (int64_t d = 0; d < global.rank(); ++d) {
+    const AxisList& axes = layout.dims[d];
+    offsets.push_back(Coordinate(mesh, position, axes) * LocalSize(global.dim(d), SizeOf(axes)));
+  }
+  return offsets;
+}
 
 void PrintParts(absl::string_view what, const Shape& global, const Sharding* sharding, int64_t partitions) {
   std::vector<std::string> parts;
@@ -34,7 +45,7 @@ void PrintParts(absl::string_view what, const Shape& global, const Sharding* sha
     if (sharding != nullptr && sharding->mesh != nullptr && !sharding->mesh->axes.empty()) {
       const Layout layout = LayoutOf(*sharding, global.rank());
       local = LocalShape(global, layout);
-      offsets = ShardOffsets(*sharding->mesh, global, layout, Positions(*sharding->mesh)[p]);
+      offsets = OffsetsOf(*sharding->mesh, global, layout, Positions(*sharding->mesh)[p]);
     }
     parts.push_back(absl::StrCat("[", absl::StrJoin(offsets, ","), "]"));
   }

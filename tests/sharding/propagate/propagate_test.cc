@@ -1,5 +1,6 @@
 #include "sharding/propagate/propagate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,8 @@
 
 namespace shoal {
 namespace {
+
+using ::testing::HasSubstr;
 
 // "[{x}, {y}]" of an instruction after propagation.
 class Propagate : public testing::Test {
@@ -50,6 +53,23 @@ TEST_F(Propagate, ResultsThatMayNotBeChosenAreReplicated) {
     ROOT r = f32[8,6] negate(a)
   })");
   EXPECT_EQ(Dims(module_->config().result_shardings[0]), "[{}, {}]");
+}
+
+TEST_F(Propagate, DevicesThatThereAreNotAreRefused) {
+  const auto says = [](absl::string_view mesh) {
+    auto module = ParseHloText(absl::StrCat(R"(HloModule m, num_partitions=4
+      ENTRY main {
+        ROOT a = f32[8] parameter(0), sharding={mesh<)",
+                                            mesh, ">, [{x}]}\n}"));
+    EXPECT_TRUE(module.ok()) << module.status();
+    return std::string(PropagateShardings(**module).message());
+  };
+  EXPECT_EQ(says("[x=4], devices=[3,1,0,2]"), "");
+  EXPECT_EQ(says("[x=2], devices=[3,1]"), "");
+  EXPECT_THAT(says("[x=4], devices=[0,1,2,4]"), HasSubstr("beyond the program's 4 partitions"));
+  EXPECT_THAT(says("[x=4], devices=[0,1,2,-1]"), HasSubstr("beyond"));
+  EXPECT_THAT(says("[x=8]"), HasSubstr("beyond"));
+  EXPECT_THAT(says("[x=2], devices=[1,1]"), HasSubstr("twice"));
 }
 
 TEST_F(Propagate, DotJoinsBothOperands) {
