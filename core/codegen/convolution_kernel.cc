@@ -109,9 +109,7 @@ class ConvolutionEmitter {
                     std::vector<int64_t>(spread_strides_.begin(), spread_strides_.end())};
     double cost = 0.2;
     LoopNest nest(space, ChooseWidth(view_, features_), cost);
-    KernelPhase phase;
-    phase.function = name_ + ".spread";
-    nest.Describe(Product(spread_), cost, phase);
+    KernelPhase phase = nest.Phase(name_ + ".spread", Product(spread_), cost);
     KernelFunctionEmitter f(ir_, phase.function, nest.width());
     f.BindLeaves(view_);
     Shape spread_shape = Shape::Array(sums_, spread_);
@@ -149,12 +147,9 @@ class ConvolutionEmitter {
 
   // The kernel as [panel, taps, feature, columns of a panel].
   absl::Status EmitPack(Kernel& kernel) {
-    KernelPhase phase;
-    phase.function = name_ + ".pack";
-    phase.units = panels_ * taps_;
-    double unit = 0.2 * static_cast<double>(features_ * panel_);
-    phase.cost_ns = unit * static_cast<double>(phase.units);
-    phase.grain = std::max<int64_t>(1, static_cast<int64_t>(20000 / unit));
+    const int64_t units = panels_ * taps_;
+    KernelPhase phase =
+        PhaseOf(name_ + ".pack", units, 0.2 * static_cast<double>(units * features_ * panel_));
     KernelFunctionEmitter f(ir_, phase.function, width_);
     f.BindLeaves(view_);
     LaneBuilder& lanes = f.lanes();
@@ -234,13 +229,6 @@ class ConvolutionEmitter {
       others.push_back(r);
       positions *= op_.shape().dim(OutputDim(r));
     }
-    KernelPhase phase;
-    phase.function = name_;
-    phase.units = positions;
-    phase.cost_ns = kMultiplyNs * static_cast<double>(op_.shape().ElementCount()) *
-                    static_cast<double>(taps_ * features_);
-    phase.grain =
-        std::max<int64_t>(1, static_cast<int64_t>(20000.0 * static_cast<double>(positions) / phase.cost_ns));
     KernelFunctionEmitter f(ir_, name_, width_);
     LaneBuilder& lanes = f.lanes();
     auto& b = lanes.b;
@@ -277,7 +265,9 @@ class ConvolutionEmitter {
     };
     SHOAL_RETURN_IF_ERROR(EmitLoop(lanes, f.begin(), f.end(), 1, unit));
     f.Finish();
-    kernel.phases.push_back(std::move(phase));
+    const double elements = static_cast<double>(op_.shape().ElementCount());
+    kernel.phases.push_back(
+        PhaseOf(name_, positions, kMultiplyNs * elements * static_cast<double>(taps_ * features_)));
     return absl::OkStatus();
   }
 

@@ -169,9 +169,7 @@ class ProductEmitter {
     LoopSpace space{{d_.batch, d_.m, d_.k}, {d_.m * d_.k, d_.k, 1}};
     double cost = 0.2;
     LoopNest nest(space, ChooseWidth(view_, d_.k), cost);
-    KernelPhase phase;
-    phase.function = name_ + ".pack_a";
-    nest.Describe(d_.batch * d_.m * d_.k, cost, phase);
+    KernelPhase phase = nest.Phase(name_ + ".pack_a", d_.batch * d_.m * d_.k, cost);
     KernelFunctionEmitter f(ir_, phase.function, nest.width());
     f.BindLeaves(view_);
     auto body = [&](const Digits& at, llvm::Value* mask) -> absl::Status {
@@ -192,12 +190,8 @@ class ProductEmitter {
 
   // B as [batch, panel, k, columns of a panel]; columns past the last are zero.
   absl::Status EmitPackB(Kernel& kernel) {
-    KernelPhase phase;
-    phase.function = name_ + ".pack_b";
-    phase.units = d_.batch * panels_;
-    double unit = 0.2 * static_cast<double>(d_.k * panel_);
-    phase.cost_ns = unit * static_cast<double>(phase.units);
-    phase.grain = std::max<int64_t>(1, static_cast<int64_t>(20000 / unit));
+    const int64_t units = d_.batch * panels_;
+    KernelPhase phase = PhaseOf(name_ + ".pack_b", units, 0.2 * static_cast<double>(units * d_.k * panel_));
     KernelFunctionEmitter f(ir_, phase.function, width_);
     f.BindLeaves(view_);
     LaneBuilder& lanes = f.lanes();
@@ -265,12 +259,6 @@ class ProductEmitter {
     int64_t row_blocks = (d_.m + row_block - 1) / row_block;
     int64_t column_blocks = (panels_ + block_panels_ - 1) / block_panels_;
 
-    KernelPhase phase;
-    phase.function = name_;
-    phase.units = d_.batch * row_blocks * column_blocks;
-    phase.cost_ns = 1 + kMultiplyNs * static_cast<double>(d_.batch * d_.m * d_.n) * static_cast<double>(d_.k);
-    phase.grain = std::max<int64_t>(
-        1, static_cast<int64_t>(20000.0 * static_cast<double>(phase.units) / phase.cost_ns));
     KernelFunctionEmitter f(ir_, name_, width_);
     LaneBuilder& lanes = f.lanes();
     auto& b = lanes.b;
@@ -315,7 +303,9 @@ class ProductEmitter {
     };
     SHOAL_RETURN_IF_ERROR(EmitLoop(lanes, f.begin(), f.end(), 1, unit));
     f.Finish();
-    kernel.phases.push_back(std::move(phase));
+    const double multiplications = static_cast<double>(d_.batch * d_.m * d_.n) * static_cast<double>(d_.k);
+    kernel.phases.push_back(
+        PhaseOf(name_, d_.batch * row_blocks * column_blocks, 1 + kMultiplyNs * multiplications));
     return absl::OkStatus();
   }
 

@@ -9,8 +9,6 @@
 namespace shoal {
 namespace {
 
-constexpr double kGrainNs = 20000;
-
 FftDirection DirectionOf(FftType type) {
   switch (type) {
     case FftType::kFft:
@@ -37,13 +35,9 @@ absl::StatusOr<Kernel> EmitFftKernel(const KernelView& view, const std::string& 
   kernel.scratch_bytes = program.scratch_bytes;
   for (size_t i = 0; i < program.passes.size(); ++i) {
     const FftPass& pass = program.passes[i];
-    const double unit_ns = FftUnitCostNs(pass);
-    KernelPhase phase;
-    phase.function = absl::StrCat(name, ".", i);
-    phase.units = pass.units();
-    phase.grain = std::max<int64_t>(1, static_cast<int64_t>(kGrainNs / unit_ns));
-    phase.cost_ns = unit_ns * static_cast<double>(phase.units);
-    AppendNativeCall("shoal_fft_pass", WordsOf(pass), std::move(phase), ir, kernel);
+    const double cost_ns = FftUnitCostNs(pass) * static_cast<double>(pass.units());
+    AppendNativeCall("shoal_fft_pass", WordsOf(pass),
+                     PhaseOf(absl::StrCat(name, ".", i), pass.units(), cost_ns), ir, kernel);
   }
   return kernel;
 }

@@ -149,4 +149,16 @@ double KernelCostPerElement(const KernelView& view) {
   return cost;
 }
 
+KernelPhase PhaseOf(std::string function, int64_t units, double cost_ns) {
+  // A task costs the scheduler about a microsecond.
+  constexpr double kTaskNs = 20000;
+  const double unit_ns = units == 0 ? kTaskNs : cost_ns / static_cast<double>(units);
+  KernelPhase phase;
+  phase.function = std::move(function);
+  phase.units = units;
+  phase.grain = std::max<int64_t>(1, static_cast<int64_t>(kTaskNs / std::max(unit_ns, 0.01)));
+  phase.cost_ns = cost_ns;
+  return phase;
+}
+
 }  // namespace shoal

@@ -64,6 +64,10 @@ class KernelFunctionEmitter {
   llvm::Value* end_ = nullptr;
 };
 
+// A phase of so many units that all together take `cost_ns`, with the grain of a task that is worth its
+// start.
+KernelPhase PhaseOf(std::string function, int64_t units, double cost_ns);
+
 // The strategies. All return phases named after `name`.
 absl::StatusOr<Kernel> EmitLoopKernel(const KernelView& view, const std::string& name, IrModule& ir);
 absl::StatusOr<Kernel> EmitReduceKernel(const KernelView& view, const std::string& name, IrModule& ir);

@@ -9,9 +9,8 @@
 namespace shoal {
 namespace {
 
-constexpr double kMultiplyNs = 0.1;  // of a real multiplication and addition in small blocks
-constexpr double kNumberNs = 2;      // to copy a number in and out
-constexpr double kGrainNs = 20000;
+constexpr double kMultiplyNs = 0.1;      // of a real multiplication and addition in small blocks
+constexpr double kNumberNs = 2;          // to copy a number in and out
 constexpr int64_t kVectorsInUnit = 128;  // of a triangular-solve: enough for each to read the triangle again
 
 absl::StatusOr<MatrixType> TypeOf(const Instruction& op) {
@@ -27,15 +26,6 @@ absl::StatusOr<MatrixType> TypeOf(const Instruction& op) {
     default:
       return NoEmitter(op);
   }
-}
-
-KernelPhase PhaseOf(const std::string& name, int64_t units, double unit_ns) {
-  KernelPhase phase;
-  phase.function = name;
-  phase.units = units;
-  phase.grain = std::max<int64_t>(1, static_cast<int64_t>(kGrainNs / unit_ns));
-  phase.cost_ns = unit_ns * static_cast<double>(units);
-  return phase;
 }
 
 }  // namespace
@@ -54,8 +44,9 @@ absl::StatusOr<Kernel> EmitLinalgKernel(const KernelView& view, const std::strin
     call.size = n;
     call.lower = op.attributes<CholeskyAttributes>().lower;
     const double unit_ns = parts * (size * size * size / 6 * kMultiplyNs + size * size * kNumberNs);
-    AppendNativeCall("shoal_cholesky", WordsOf(call), PhaseOf(name, a.ElementCount() / (n * n), unit_ns), ir,
-                     kernel);
+    const int64_t units = a.ElementCount() / (n * n);
+    AppendNativeCall("shoal_cholesky", WordsOf(call),
+                     PhaseOf(name, units, unit_ns * static_cast<double>(units)), ir, kernel);
     return kernel;
   }
   const auto& solve = op.attributes<TriangularSolveAttributes>();
@@ -73,8 +64,9 @@ absl::StatusOr<Kernel> EmitLinalgKernel(const KernelView& view, const std::strin
   const double unit_ns =
       parts * (size * size * vectors / 2 * kMultiplyNs + size * (size + vectors) * kNumberNs);
   const int64_t matrices = a.ElementCount() / (n * n);
+  const int64_t units = matrices * call.units_per_matrix();
   AppendNativeCall("shoal_triangular_solve", WordsOf(call),
-                   PhaseOf(name, matrices * call.units_per_matrix(), unit_ns), ir, kernel);
+                   PhaseOf(name, units, unit_ns * static_cast<double>(units)), ir, kernel);
   return kernel;
 }
 

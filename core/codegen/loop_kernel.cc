@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kTransposeTile = 16;  // floats of a cache line
 
-// The stride, in the result of a transpose, of the dimension along which its operand is contiguous; 1 if that is the
-// innermost one of the result too.
+// The stride, in the result of a transpose, of the dimension along which its operand is contiguous; 1 if that
+// is the innermost one of the result too.
 int64_t ContiguousStride(const Instruction& transpose) {
   const Shape& shape = transpose.shape();
   DimVector strides = RowMajorStrides(shape.dims());
@@ -24,8 +24,8 @@ int64_t ContiguousStride(const Instruction& transpose) {
   return 1;
 }
 
-// Splits the innermost loop, and the one along which a transposed operand is contiguous, so that a tile of both is done
-// before the next: every cache line that is touched is used up while it is there.
+// Splits the innermost loop, and the one along which a transposed operand is contiguous, so that a tile of
+// both is done before the next: every cache line that is touched is used up while it is there.
 LoopSpace TileForTransposes(const KernelView& view, LoopSpace space) {
   if (space.extents.size() < 2 || space.extents.back() % kTransposeTile != 0) return space;
   int64_t other = 1;
@@ -56,9 +56,7 @@ absl::StatusOr<Kernel> EmitLoopKernel(const KernelView& view, const std::string&
   }
   LoopNest nest(TileForTransposes(view, ChooseLoops(view, shape)), view, KernelCostPerElement(view));
   Kernel kernel;
-  KernelPhase phase;
-  phase.function = name;
-  nest.Describe(shape.ElementCount(), KernelCostPerElement(view), phase);
+  KernelPhase phase = nest.Phase(name, shape.ElementCount(), KernelCostPerElement(view));
   if (phase.units == 0) return kernel;
 
   KernelFunctionEmitter function(ir, name, nest.width());

@@ -9,8 +9,6 @@ namespace {
 
 // A unit should take about this long, so that its own few divisions do not count and any split balances.
 constexpr double kUnitNs = 1000;
-// A task costs the scheduler about a microsecond.
-constexpr double kTaskNs = 20000;
 // A row of at most so many vectors is done under masks alone, without a second copy of the body.
 constexpr int64_t kMaskedOnly = 4;
 
@@ -41,11 +39,8 @@ LoopNest::LoopNest(LoopSpace space, int width, double cost) : space_(std::move(s
   }
 }
 
-void LoopNest::Describe(int64_t elements, double cost, KernelPhase& phase) const {
-  phase.units = units_;
-  phase.cost_ns = static_cast<double>(elements) * cost;
-  double unit = units_ == 0 ? 1 : phase.cost_ns / static_cast<double>(units_);
-  phase.grain = std::max<int64_t>(1, static_cast<int64_t>(kTaskNs / std::max(unit, 0.01)));
+KernelPhase LoopNest::Phase(std::string function, int64_t elements, double cost) const {
+  return PhaseOf(std::move(function), units_, static_cast<double>(elements) * cost);
 }
 
 absl::Status LoopNest::Emit(KernelFunctionEmitter& function, Body body) const {

@@ -19,8 +19,8 @@ class LoopNest {
   // Lanes are chosen by the caller.
   LoopNest(LoopSpace space, int width, double cost);
 
-  // Fills in units, grain and cost for `elements` elements.
-  void Describe(int64_t elements, double cost, KernelPhase& phase) const;
+  // The phase of such a nest over `elements` elements.
+  KernelPhase Phase(std::string function, int64_t elements, double cost) const;
 
   // Emits the loops over [begin, end) of the function's units. body(at, mask) is called while they are
   // emitted, once or twice; mask is null where all lanes exist.

@@ -113,13 +113,10 @@ class ReduceEmitter {
   absl::Status EmitMain(Kernel& kernel) {
     KernelFunctionEmitter f(ir_, name_, width_);
     f.BindLeaves(view_);
-    KernelPhase phase;
-    phase.function = name_;
     int64_t kept_units = is_row() ? outputs_ : outputs_ / space_.extents.back() * tiles_;
-    phase.units = kept_units * chunks_;
-    phase.cost_ns = cost_ * static_cast<double>(outputs_) * static_cast<double>(reduced_total_) + 1;
-    phase.grain = std::max<int64_t>(
-        1, static_cast<int64_t>(20000.0 * static_cast<double>(phase.units) / phase.cost_ns));
+    KernelPhase phase =
+        PhaseOf(name_, kept_units * chunks_,
+                cost_ * static_cast<double>(outputs_) * static_cast<double>(reduced_total_) + 1);
     SHOAL_RETURN_IF_ERROR(
         EmitLoop(f.lanes(), f.begin(), f.end(), 1, [&](llvm::Value* unit) { return EmitUnit(f, unit); }));
     f.Finish();
@@ -397,9 +394,7 @@ class ReduceEmitter {
     LoopSpace space{{outputs_}, {1}};
     double cost = 0.1 * static_cast<double>(chunks_);
     LoopNest nest(space, ChooseWidth(view_, outputs_), cost);
-    KernelPhase phase;
-    phase.function = name_ + ".combine";
-    nest.Describe(outputs_, cost, phase);
+    KernelPhase phase = nest.Phase(name_ + ".combine", outputs_, cost);
     KernelFunctionEmitter f(ir_, phase.function, nest.width());
     f.BindLeaves(view_);
     ElementEmitter& e = f.elements();

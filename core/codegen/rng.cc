@@ -121,9 +121,7 @@ class RngEmitter {
     double cost = 1.0;
     KernelView no_leaves = view_;
     LoopNest nest(ChooseLoops(no_leaves, bits_, around), view_, cost);
-    KernelPhase phase;
-    phase.function = name_;
-    nest.Describe(bits_.ElementCount(), cost, phase);
+    KernelPhase phase = nest.Phase(name_, bits_.ElementCount(), cost);
     KernelFunctionEmitter f(ir_, name_, nest.width());
     f.BindLeaves(view_);
     auto body = [&](const Digits& at, V mask) -> absl::Status {

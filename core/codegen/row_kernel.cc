@@ -50,12 +50,8 @@ class RowEmitter {
 
   absl::StatusOr<Kernel> Emit() {
     Kernel kernel;
-    KernelPhase phase;
-    phase.function = name_;
-    phase.units = rows_;
-    double row = cost_ * static_cast<double>(length_) + 30;
-    phase.cost_ns = row * static_cast<double>(rows_);
-    phase.grain = std::max<int64_t>(1, static_cast<int64_t>(20000 / row));
+    const double row_ns = cost_ * static_cast<double>(length_) + 30;
+    KernelPhase phase = PhaseOf(name_, rows_, row_ns * static_cast<double>(rows_));
     KernelFunctionEmitter f(ir_, name_, width_);
     f.BindLeaves(view_);
     AllocateKept(f);

@@ -140,12 +140,8 @@ class ScanEmitter {
 
   // The phase over [outer, chunk, tile]: either leaves each chunk's total or scans it from what came before.
   absl::Status EmitOverChunks(Kernel& kernel, const std::string& suffix, bool only_totals) {
-    KernelPhase phase;
-    phase.function = name_ + suffix;
-    phase.units = outer_ * chunks_ * tiles_;
-    phase.cost_ns = elements() * kElementNs * (only_totals ? 0.5 : 1) + 1;
-    phase.grain = std::max<int64_t>(
-        1, static_cast<int64_t>(20000.0 * static_cast<double>(phase.units) / phase.cost_ns));
+    KernelPhase phase = PhaseOf(name_ + suffix, outer_ * chunks_ * tiles_,
+                                elements() * kElementNs * (only_totals ? 0.5 : 1) + 1);
     KernelFunctionEmitter f(ir_, phase.function, width_);
     f.BindLeaves(view_);
     LaneBuilder& lanes = f.lanes();
@@ -292,12 +288,8 @@ class ScanEmitter {
 
   // Each chunk's total becomes what is carried into it.
   absl::Status EmitScanOfTotals(Kernel& kernel) {
-    KernelPhase phase;
-    phase.function = name_ + ".carries";
-    phase.units = outer_ * tiles_;
-    phase.cost_ns = 1 + static_cast<double>(outer_ * chunks_ * inner_);
-    phase.grain = std::max<int64_t>(
-        1, static_cast<int64_t>(20000.0 * static_cast<double>(phase.units) / phase.cost_ns));
+    KernelPhase phase =
+        PhaseOf(name_ + ".carries", outer_ * tiles_, 1 + static_cast<double>(outer_ * chunks_ * inner_));
     int width = is_row() ? 1 : width_;
     KernelFunctionEmitter f(ir_, phase.function, width);
     f.BindLeaves(view_);

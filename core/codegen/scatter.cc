@@ -107,9 +107,7 @@ class ScatterEmitter {
                            const Shape& to, int64_t to_buffer) {
     const int64_t elements = from.ElementCount();
     LoopNest nest(LoopSpace{{elements}, {1}}, view_, 0.3);
-    KernelPhase phase;
-    phase.function = name_ + suffix;
-    nest.Describe(elements, 0.3, phase);
+    KernelPhase phase = nest.Phase(name_ + suffix, elements, 0.3);
     KernelFunctionEmitter f(ir_, phase.function, nest.width());
     SHOAL_RETURN_IF_ERROR(nest.Emit(f, [&](const Digits& at, llvm::Value* mask) -> absl::Status {
       f.elements().set_mask(mask);

@@ -56,9 +56,7 @@ class SelectAndScatterEmitter {
   absl::Status EmitFill(Kernel& kernel) {
     int64_t elements = op_.shape().ElementCount();
     LoopNest nest(LoopSpace{{elements}, {1}}, view_, 0.1);
-    KernelPhase phase;
-    phase.function = name_ + ".fill";
-    nest.Describe(elements, 0.1, phase);
+    KernelPhase phase = nest.Phase(name_ + ".fill", elements, 0.1);
     KernelFunctionEmitter f(ir_, phase.function, nest.width());
     f.BindLeaves(view_);
     SHOAL_RETURN_IF_ERROR(nest.Emit(f, [&](const Digits& at, llvm::Value* mask) -> absl::Status {

@@ -78,12 +78,8 @@ class SortEmitter {
     Kernel kernel;
     if (shape_.ElementCount() == 0) return kernel;
     if (count_ >= (int64_t{1} << 32)) return NoEmitter(op_);
-    KernelPhase phase;
-    phase.function = name_;
-    phase.units = shape_.ElementCount() / count_;
-    double row = static_cast<double>(count_) * 12;
-    phase.cost_ns = row * static_cast<double>(phase.units);
-    phase.grain = std::max<int64_t>(1, static_cast<int64_t>(20000 / row));
+    KernelPhase phase =
+        PhaseOf(name_, shape_.ElementCount() / count_, 12 * static_cast<double>(shape_.ElementCount()));
     std::optional<KeyComparator> key;
     llvm::Function *keys = nullptr, *less = nullptr;
     if (!is_top_k_) key = AsKey(*op_.called(0));

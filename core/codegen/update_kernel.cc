@@ -62,9 +62,7 @@ absl::StatusOr<Kernel> EmitUpdateKernel(const KernelView& view, const std::strin
   update_view.roots = {{&update, 0, window}};
   double cost = KernelCostPerElement(view);
   LoopNest nest(ChooseLoops(update_view, window, moved), update_view, cost);
-  KernelPhase phase;
-  phase.function = name;
-  nest.Describe(window.ElementCount(), cost, phase);
+  KernelPhase phase = nest.Phase(name, window.ElementCount(), cost);
   KernelFunctionEmitter f(ir, name, nest.width());
   f.BindLeaves(view);
   f.lanes().input_scope = nullptr;  // operand 0 and the output may be one

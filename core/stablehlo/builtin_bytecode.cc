@@ -186,6 +186,22 @@ MlirType* TensorType(EntryReader& reader, bool has_encoding) {
   return type;
 }
 
+constexpr std::pair<TypeCode, ElementType> kScalarTypes[] = {
+    {kBf16Type, ElementType::kBF16},
+    {kF16Type, ElementType::kF16},
+    {kF32Type, ElementType::kF32},
+    {kF64Type, ElementType::kF64},
+    {kF8E5M2Type, ElementType::kF8E5M2},
+    {kF8E4M3Type, ElementType::kF8E4M3},
+    {kF8E4M3FNType, ElementType::kF8E4M3FN},
+    {kF8E5M2FNUZType, ElementType::kF8E5M2FNUZ},
+    {kF8E4M3FNUZType, ElementType::kF8E4M3FNUZ},
+    {kF8E4M3B11FNUZType, ElementType::kF8E4M3B11FNUZ},
+    {kF8E3M4Type, ElementType::kF8E3M4},
+    {kF4E2M1FNType, ElementType::kF4E2M1FN},
+    {kF8E8M0FNUType, ElementType::kF8E8M0FNU},
+};
+
 }  // namespace
 
 MlirAttribute* ReadBuiltinAttribute(EntryReader& reader) {
@@ -245,6 +261,9 @@ MlirAttribute* ReadBuiltinAttribute(EntryReader& reader) {
 MlirType* ReadBuiltinType(EntryReader& reader) {
   const uint64_t code = reader.VarInt();
   MlirModule* module = reader.module();
+  for (const auto& [scalar, type] : kScalarTypes) {
+    if (code == scalar) return reader.ScalarType(type);
+  }
   switch (code) {
     case kIntegerType:
       return IntegerType(reader);
@@ -256,36 +275,10 @@ MlirType* ReadBuiltinType(EntryReader& reader) {
       type->results = reader.Types();
       return type;
     }
-    case kBf16Type:
-      return reader.ScalarType(ElementType::kBF16);
-    case kF16Type:
-      return reader.ScalarType(ElementType::kF16);
-    case kF32Type:
-      return reader.ScalarType(ElementType::kF32);
-    case kF64Type:
-      return reader.ScalarType(ElementType::kF64);
     case kF80Type:
       return reader.OtherType("f80");
     case kF128Type:
       return reader.OtherType("f128");
-    case kF8E5M2Type:
-      return reader.ScalarType(ElementType::kF8E5M2);
-    case kF8E4M3Type:
-      return reader.ScalarType(ElementType::kF8E4M3);
-    case kF8E4M3FNType:
-      return reader.ScalarType(ElementType::kF8E4M3FN);
-    case kF8E5M2FNUZType:
-      return reader.ScalarType(ElementType::kF8E5M2FNUZ);
-    case kF8E4M3FNUZType:
-      return reader.ScalarType(ElementType::kF8E4M3FNUZ);
-    case kF8E4M3B11FNUZType:
-      return reader.ScalarType(ElementType::kF8E4M3B11FNUZ);
-    case kF8E3M4Type:
-      return reader.ScalarType(ElementType::kF8E3M4);
-    case kF4E2M1FNType:
-      return reader.ScalarType(ElementType::kF4E2M1FN);
-    case kF8E8M0FNUType:
-      return reader.ScalarType(ElementType::kF8E8M0FNU);
     case kComplexType:
       return reader.ComplexType();
     case kNoneType:
