@@ -39,7 +39,8 @@ absl::StatusOr<const ShoalMpiTable*> OpenModule() {
   if (!symbol.ok()) return Annotate(symbol.status(), "MPI is not available");
   const ShoalMpiTable* table = reinterpret_cast<const ShoalMpiTable* (*)()>(*symbol)();
   if (table->version != kShoalMpiVersion)
-    return absl::UnavailableError("libshoal_mpi.so is of another version of Shoal");
+    return absl::UnavailableError(
+        "libshoal_mpi.so is of another version of Shoal than the plugin: install both anew (pip install .)");
   return table;
 }
 

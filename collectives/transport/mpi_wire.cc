@@ -53,9 +53,7 @@ absl::StatusOr<std::unique_ptr<MpiWire>> MpiWire::Create(const Topology& topolog
 }
 
 MpiWire::~MpiWire() {
-  for (Bulk& bulk : bulks_) {
-    for (void*& request : bulk.requests) mpi_->table().cancel(&request);
-  }
+  bulks_.ForgetAll(mpi_->table().cancel);
   // Frames that nobody takes any more, for their receiver has failed: their memory stays MPI's.
   const absl::Time limit = absl::Now() + kLastFrames;
   while (!sent_.empty() && absl::Now() < limit) FreeSentFrames();
@@ -104,24 +102,7 @@ bool MpiWire::Poll(FrameSink* sink) {
     std::memcpy(&header, frame.data(), sizeof(header));
     sink->OnFrame(processes_[rank], header, absl::MakeConstSpan(frame).subspan(sizeof(header)));
   }
-  std::vector<Bulk> ended;
-  for (Bulk& bulk : bulks_) {
-    std::erase_if(bulk.requests, [&](void*& request) {
-      const int state = mpi.test(&request);
-      if (state < 0) bulk.status = Error("bulk data over MPI");
-      return state != 0;
-    });
-    if (bulk.requests.empty()) ended.push_back(bulk);
-  }
-  std::erase_if(bulks_, [](const Bulk& bulk) { return bulk.requests.empty(); });
-  for (const Bulk& bulk : ended) {
-    if (bulk.sending) {
-      sink->OnBulkSent(bulk.id, bulk.status);
-    } else {
-      sink->OnBulkReceived(bulk.peer, bulk.id, bulk.status);
-    }
-  }
-  return worked || !ended.empty();
+  return bulks_.End(sink, mpi.test, [&] { return Error("bulk data over MPI"); }) || worked;
 }
 
 void MpiWire::BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) {
@@ -134,7 +115,7 @@ void MpiWire::BulkReceive(ProcessId from, uint64_t bulk_id, absl::Span<char> int
 
 // A piece that MPI refuses ends the bulk with an error at the next Poll.
 void MpiWire::StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* data, int64_t size) {
-  Bulk bulk{sending, peer, bulk_id, {}, {}};
+  BulkList::Bulk bulk{sending, peer, bulk_id};
   const int tag = static_cast<int>(bulk_id % kTags), rank = ranks_[peer.value()];
   for (int64_t offset = 0; offset < size && bulk.status.ok(); offset += kPieceBytes) {
     const long bytes = static_cast<long>(std::min(kPieceBytes, size - offset));
@@ -147,20 +128,15 @@ void MpiWire::StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* da
       bulk.requests.push_back(request);
     }
   }
-  bulks_.push_back(std::move(bulk));
+  bulks_.Add(std::move(bulk));
 }
 
-void MpiWire::CancelBulk(bool sending, ProcessId peer, uint64_t bulk_id) {
-  for (auto it = bulks_.begin(); it != bulks_.end(); ++it) {
-    if (it->sending != sending || it->id != bulk_id || (!sending && it->peer != peer)) continue;
-    for (void*& request : it->requests) mpi_->table().cancel(&request);
-    bulks_.erase(it);
-    return;
-  }
+void MpiWire::CancelBulkSend(uint64_t bulk_id) {
+  bulks_.Forget(true, ProcessId(), bulk_id, mpi_->table().cancel);
 }
 
-void MpiWire::CancelBulkSend(uint64_t bulk_id) { CancelBulk(true, ProcessId(), bulk_id); }
-
-void MpiWire::CancelBulkReceive(ProcessId from, uint64_t bulk_id) { CancelBulk(false, from, bulk_id); }
+void MpiWire::CancelBulkReceive(ProcessId from, uint64_t bulk_id) {
+  bulks_.Forget(false, from, bulk_id, mpi_->table().cancel);
+}
 
 }  // namespace shoal

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "collectives/transport/bulk_list.h"
 #include "collectives/transport/mpi.h"
 #include "collectives/transport/wire.h"
 #include "core/base/key_value_store.h"
@@ -38,18 +39,10 @@ class MpiWire : public Wire {
     std::vector<char> bytes;
     void* request = nullptr;
   };
-  struct Bulk {
-    bool sending;
-    ProcessId peer;
-    uint64_t id;
-    std::vector<void*> requests;  // one for each piece
-    absl::Status status;
-  };
 
   explicit MpiWire(const Mpi* mpi) : mpi_(mpi) {}
   void FreeSentFrames();
   void StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* data, int64_t size);
-  void CancelBulk(bool sending, ProcessId peer, uint64_t bulk_id);
   absl::Status Error(absl::string_view what) const;
 
   const Mpi* const mpi_;
@@ -58,7 +51,7 @@ class MpiWire : public Wire {
   std::vector<ProcessId> processes_;  // by MPI rank
   std::deque<SentFrame> sent_;        // not yet taken by MPI
   std::vector<SentFrame> spare_;
-  std::vector<Bulk> bulks_;
+  BulkList bulks_;
 };
 
 }  // namespace shoal

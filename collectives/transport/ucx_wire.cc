@@ -49,7 +49,8 @@ absl::StatusOr<const ShoalUcxTable*> LoadModule() {
   if (!symbol.ok()) return Annotate(symbol.status(), "UCX is not available");
   const ShoalUcxTable* table = reinterpret_cast<const ShoalUcxTable* (*)()>(*symbol)();
   if (table->version != kShoalUcxVersion)
-    return absl::UnavailableError("libshoal_ucx.so is of another version of Shoal");
+    return absl::UnavailableError(
+        "libshoal_ucx.so is of another version of Shoal than the plugin: install both anew (pip install .)");
   return table;
 }
 
@@ -86,9 +87,7 @@ absl::Status UcxWire::Connect(KeyValueStore* store, absl::Duration timeout) {
 
 UcxWire::~UcxWire() {
   if (worker_ == nullptr) return;
-  for (Bulk& bulk : bulks_) {
-    if (bulk.request != nullptr) ucx_->cancel(worker_, &bulk.request);
-  }
+  bulks_.ForgetAll([this](void** request) { ucx_->cancel(worker_, request); });
   const absl::Time limit = absl::Now() + kLastFrames;
   while (!sent_.empty() && absl::Now() < limit) {
     ucx_->progress(worker_);
@@ -149,27 +148,6 @@ bool UcxWire::TakeFrames(FrameSink* sink) {
   return worked;
 }
 
-bool UcxWire::EndBulks(FrameSink* sink) {
-  std::vector<Bulk> ended;
-  for (Bulk& bulk : bulks_) {
-    const int state = bulk.request == nullptr ? 1 : ucx_->test(&bulk.request);
-    if (state == 0) continue;
-    if (state < 0)
-      bulk.status = absl::UnavailableError(absl::StrCat("bulk data over UCX: ", ucx_->last_error()));
-    bulk.request = nullptr;
-    ended.push_back(bulk);
-  }
-  std::erase_if(bulks_, [](const Bulk& bulk) { return bulk.request == nullptr; });
-  for (const Bulk& bulk : ended) {
-    if (bulk.sending) {
-      sink->OnBulkSent(bulk.id, bulk.status);
-    } else {
-      sink->OnBulkReceived(bulk.peer, bulk.id, bulk.status);
-    }
-  }
-  return !ended.empty();
-}
-
 void UcxWire::TellBroken(FrameSink* sink) {
   const absl::Time now = absl::Now();
   for (size_t i = 0; i < broken_.size();) {
@@ -190,39 +168,38 @@ bool UcxWire::Poll(FrameSink* sink) {
   bool worked = ucx_->progress(worker_) != 0;
   worked = FreeSentFrames() || worked;
   worked = TakeFrames(sink) || worked;
-  worked = EndBulks(sink) || worked;
+  worked = bulks_.End(sink, ucx_->test, [this] { return BulkError(); }) || worked;
   if (!broken_.empty()) TellBroken(sink);
   return worked;
 }
 
+absl::Status UcxWire::BulkError() const {
+  return absl::UnavailableError(absl::StrCat("bulk data over UCX: ", ucx_->last_error()));
+}
+
 // What UCX refuses, or has done already, ends at the next Poll.
-void UcxWire::AddBulk(Bulk bulk, int started) {
-  if (started < 0)
-    bulk.status = absl::UnavailableError(absl::StrCat("bulk data over UCX: ", ucx_->last_error()));
-  bulks_.push_back(std::move(bulk));
+void UcxWire::AddBulk(BulkList::Bulk bulk, int started, void* request) {
+  if (started < 0) bulk.status = BulkError();
+  if (request != nullptr) bulk.requests.push_back(request);
+  bulks_.Add(std::move(bulk));
 }
 
 void UcxWire::BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) {
-  Bulk bulk{true, to, bulk_id};
+  void* request = nullptr;
   const int started = ucx_->send(worker_, to.value(), BulkTag(topology_.self, bulk_id), data.data(),
-                                 static_cast<long>(data.size()), &bulk.request);
-  AddBulk(std::move(bulk), started);
+                                 static_cast<long>(data.size()), &request);
+  AddBulk({true, to, bulk_id}, started, request);
 }
 
 void UcxWire::BulkReceive(ProcessId from, uint64_t bulk_id, absl::Span<char> into) {
-  Bulk bulk{false, from, bulk_id};
-  const int started = ucx_->receive(worker_, BulkTag(from, bulk_id), into.data(),
-                                    static_cast<long>(into.size()), &bulk.request);
-  AddBulk(std::move(bulk), started);
+  void* request = nullptr;
+  const int started =
+      ucx_->receive(worker_, BulkTag(from, bulk_id), into.data(), static_cast<long>(into.size()), &request);
+  AddBulk({false, from, bulk_id}, started, request);
 }
 
 void UcxWire::CancelBulk(bool sending, ProcessId peer, uint64_t bulk_id) {
-  for (auto it = bulks_.begin(); it != bulks_.end(); ++it) {
-    if (it->sending != sending || it->id != bulk_id || (!sending && it->peer != peer)) continue;
-    if (it->request != nullptr) ucx_->cancel(worker_, &it->request);
-    bulks_.erase(it);
-    return;
-  }
+  bulks_.Forget(sending, peer, bulk_id, [this](void** request) { ucx_->cancel(worker_, request); });
 }
 
 void UcxWire::CancelBulkSend(uint64_t bulk_id) { CancelBulk(true, ProcessId(), bulk_id); }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "collectives/transport/bulk_list.h"
 #include "collectives/transport/wire.h"
 #include "core/base/key_value_store.h"
 #include "core/base/topology.h"
@@ -41,23 +42,16 @@ class UcxWire : public Wire {
     std::vector<char> bytes;  // header and payload
     void* request = nullptr;
   };
-  struct Bulk {
-    bool sending;
-    ProcessId peer;
-    uint64_t id;
-    void* request = nullptr;
-    absl::Status status;
-  };
 
   UcxWire(const Topology& topology, const ShoalUcxTable* ucx) : topology_(topology), ucx_(ucx) {}
   absl::Status Connect(KeyValueStore* store, absl::Duration timeout);
   static void OnBroken(void* self, int peer, const char* why);
   bool FreeSentFrames();
   bool TakeFrames(FrameSink* sink);
-  bool EndBulks(FrameSink* sink);
   void TellBroken(FrameSink* sink);
-  void AddBulk(Bulk bulk, int started);
+  void AddBulk(BulkList::Bulk bulk, int started, void* request);
   void CancelBulk(bool sending, ProcessId peer, uint64_t bulk_id);
+  absl::Status BulkError() const;
 
   const Topology topology_;
   const ShoalUcxTable* const ucx_;
@@ -65,7 +59,7 @@ class UcxWire : public Wire {
   const WireCapabilities capabilities_{"UCX", 16 << 10, /*bulk_channel=*/true, /*rings=*/false};
   std::deque<Frame> sent_;      // not yet gone
   std::deque<Frame> arriving_;  // in their order
-  std::vector<Bulk> bulks_;
+  BulkList bulks_;
   struct Broken {  // and not told yet
     ProcessId peer;
     std::string why;
