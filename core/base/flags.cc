@@ -14,8 +14,16 @@
 namespace shoal {
 namespace {
 
+enum class FlagType { kBool, kInt, kString };
+
+struct FlagInfo {
+  absl::string_view name;  // SHOAL_NUM_DEVICES
+  FlagType type;
+  absl::string_view default_text;
+};
+
 constexpr FlagInfo kFlags[] = {
-#define SHOAL_FLAG_ROW(name, type, default_text, help) {#name, FlagType::type, default_text, help},
+#define SHOAL_FLAG_ROW(name, type, default_text, help) {#name, FlagType::type, default_text},
     SHOAL_FLAG_LIST(SHOAL_FLAG_ROW)
 #undef SHOAL_FLAG_ROW
 };
@@ -34,8 +42,6 @@ absl::Status BadValue(absl::string_view name, absl::string_view value, absl::str
 }
 
 }  // namespace
-
-absl::Span<const FlagInfo> AllFlags() { return kFlags; }
 
 absl::StatusOr<bool> BoolFlag(absl::string_view name) {
   SHOAL_ASSIGN_OR_RETURN(std::string text, TextOf(name, FlagType::kBool));
@@ -73,15 +79,6 @@ std::vector<std::string> UnknownFlags() {
     if (!known) unknown.emplace_back(name);
   }
   return unknown;
-}
-
-std::string FlagTable() {
-  std::string table = "| name | default | meaning |\n|---|---|---|\n";
-  for (const FlagInfo& flag : kFlags) {
-    absl::StrAppend(&table, "| `", flag.name, "` | ", flag.default_text.empty() ? "none" : flag.default_text,
-                    " | ", flag.help, " |\n");
-  }
-  return table;
 }
 
 }  // namespace shoal

@@ -1,8 +1,9 @@
 // The table of flags: every SHOAL_* environment variable that Shoal reads, with default and help.
 //
-// One row a flag (flag_list.h); README's table is printed from it. Values are read from the environment
-// at each call, so tests may set them; callers that care for speed keep the answer. Thread-safe as
-// getenv is. A value that does not parse is an InvalidArgument naming the flag, the value and the form.
+// One row a flag (flag_list.h); README's table has the same, which tests/structure/readme_test.py compares.
+// Values are read from the environment at each call, so tests may set them; callers that care for speed keep
+// the answer. Thread-safe as getenv is. A value that does not parse is an InvalidArgument naming the flag,
+// the value and the form.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 
 namespace shoal {
-
-enum class FlagType { kBool, kInt, kString };
-
-struct FlagInfo {
-  absl::string_view name;  // SHOAL_NUM_DEVICES
-  FlagType type;
-  absl::string_view default_text;
-  absl::string_view help;
-};
-
-absl::Span<const FlagInfo> AllFlags();
 
 // Each wants a name of the table with that type; another name is an Internal error.
 absl::StatusOr<bool> BoolFlag(absl::string_view name);
@@ -36,7 +25,5 @@ absl::StatusOr<std::string> StringFlag(absl::string_view name);
 absl::Status CheckFlags();
 // Names in the environment that start with SHOAL_ but are in no row: a typo worth a warning.
 std::vector<std::string> UnknownFlags();
-// The table as Markdown rows, for README.
-std::string FlagTable();
 
 }  // namespace shoal

@@ -7,7 +7,6 @@
 #include "core/jit/jit.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/raw_ostream.h"
 
 extern "C" const char shoal_elementary_begin[];
 extern "C" const char shoal_elementary_end[];
@@ -75,13 +74,6 @@ llvm::Function* ElementaryFunction(IrModule& module, absl::string_view name) {
     return nullptr;
   }
   return function;
-}
-
-std::string IrText(const IrModule& module) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  module.module->print(out, nullptr);
-  return text;
 }
 
 }  // namespace shoal

@@ -47,7 +47,7 @@ class Jit {
   Jit(const Jit&) = delete;
 
   // Internal if LLVM's verifier finds the module wrong. A function without a body in the module has to be
-  // among the symbols given to Load. With SHOAL_DUMP the caller may ask for IrText before.
+  // among the symbols given to Load.
   absl::StatusOr<std::string> Compile(std::unique_ptr<IrModule> module,
                                       CodeEffort effort = CodeEffort::kFull) const;
   // NotFound naming the symbols that neither `symbols` nor the object itself defines.
@@ -59,8 +59,5 @@ class Jit {
   explicit Jit(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-// The module as LLVM assembly.
-std::string IrText(const IrModule& module);
 
 }  // namespace shoal

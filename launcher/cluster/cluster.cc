@@ -11,14 +11,19 @@
 namespace shoal {
 namespace {
 
+struct ClusterEnvironment {
+  absl::string_view name;
+  bool (*present)(const Variables&);
+  absl::StatusOr<Cluster> (*read)(const Variables&);
+};
+
 // Plain variables come first, because somebody wrote them on purpose. Open MPI comes before Slurm: inside an
 // allocation mpirun starts its daemons by srun, and their SLURM_PROCID reaches every rank.
 constexpr ClusterEnvironment kEnvironments[] = {
-    {"SHOAL variables", "SHOAL_NUM_PROCESSES, SHOAL_PROCESS_ID (shoalrun sets them)", PlainPresent,
-     ReadPlain},
-    {"Open MPI", "OMPI_COMM_WORLD_SIZE (mpirun)", OpenMpiPresent, ReadOpenMpi},
-    {"Slurm", "SLURM_STEP_ID (srun)", SlurmPresent, ReadSlurm},
-    {"PMI", "PMI_RANK or PMIX_RANK (MPICH, Intel MPI, PRRTE)", PmiPresent, ReadPmi},
+    {"SHOAL variables", PlainPresent, ReadPlain},
+    {"Open MPI", OpenMpiPresent, ReadOpenMpi},
+    {"Slurm", SlurmPresent, ReadSlurm},
+    {"PMI", PmiPresent, ReadPmi},  // MPICH, Intel MPI, PRRTE
 };
 
 absl::Status Check(const Cluster& cluster) {
@@ -39,8 +44,6 @@ Variables ProcessEnvironment() {
     return std::string(value);
   };
 }
-
-absl::Span<const ClusterEnvironment> AllEnvironments() { return kEnvironments; }
 
 absl::StatusOr<std::optional<Cluster>> FindCluster(const Variables& variables) {
   for (const ClusterEnvironment& environment : kEnvironments) {

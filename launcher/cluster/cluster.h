@@ -2,9 +2,9 @@
 // this is.
 //
 // One file an environment (open_mpi.cc, slurm.cc, ...), each answering the same questions from variables
-// alone: nothing is started, no library is loaded, no file is read. AllEnvironments is the list, in the order
-// in which they are tried. Pure functions of `Variables` and, for pmi.cc, of the socket that one of them
-// names.
+// alone: nothing is started, no library is loaded, no file is read. kEnvironments (cluster.cc) is the list,
+// in the order in which they are tried. Pure functions of `Variables` and, for pmi.cc, of the socket that one
+// of them names.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 
 namespace shoal {
 
@@ -39,16 +38,6 @@ struct Cluster {
 
   bool one_host() const { return local_count == process_count; }
 };
-
-struct ClusterEnvironment {
-  absl::string_view name;
-  absl::string_view says;  // what is looked at, for messages and README
-  bool (*present)(const Variables&);
-  // REQUIRES: present. InvalidArgument naming the variable that is missing or does not parse.
-  absl::StatusOr<Cluster> (*read)(const Variables&);
-};
-
-absl::Span<const ClusterEnvironment> AllEnvironments();
 
 // The first environment that is present; nullopt outside any. InvalidArgument where its variables make no
 // sense, e.g. process 4 of 4.

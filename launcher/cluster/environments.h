@@ -1,7 +1,9 @@
 // The questions of each environment, one source file each, and how they read variables. For cluster.cc's
-// list.
+// list. Each Read REQUIRES that its environment is present; InvalidArgument names the variable that is
+// missing or does not parse.
 #pragma once
 
+#include "absl/types/span.h"
 #include "launcher/cluster/cluster.h"
 
 namespace shoal {

@@ -134,7 +134,7 @@ void TcpServer::Reply(Connection& connection, const absl::StatusOr<std::string>&
 }
 
 void TcpServer::Handle(Connection& connection, const StoreRequest& request) {
-  if (request.op == StoreOp::kGet && values_.find(request.key) == values_.end()) {
+  if (connection.greeted && request.op == StoreOp::kGet && values_.find(request.key) == values_.end()) {
     connection.waits_for = request.key;
     connection.wait_timeout = absl::Milliseconds(request.timeout_ms);
     connection.wait_deadline = absl::Now() + connection.wait_timeout;

@@ -125,7 +125,6 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized,
   CompileOptions options;
   options.num_replicas = static_cast<int>(replicas);
   options.num_partitions = static_cast<int>(partitions);
-  options.use_spmd = build.use_spmd_partitioning();
   options.allow_spmd_sharding_propagation_to_parameters.assign(
       build.allow_spmd_sharding_propagation_to_parameters().begin(),
       build.allow_spmd_sharding_propagation_to_parameters().end());

@@ -8,8 +8,6 @@
 #include "plugin/api/handles.h"
 #include "plugin/api/host_callbacks.h"
 
-// Carries nothing yet: what callers attach to it is for FFI handlers.
-
 namespace shoal {
 namespace {
 

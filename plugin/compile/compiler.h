@@ -29,7 +29,6 @@ struct CompileOptions {
   // The device that plays each partition: position replica * num_partitions + partition. Empty: a portable
   // program of one partition, which runs on whatever device it is given.
   std::vector<DeviceId> device_assignment;
-  bool use_spmd = true;
   // One a parameter or result, or one for all, or none (false): whether propagation may choose its sharding.
   std::vector<bool> allow_spmd_sharding_propagation_to_parameters;
   std::vector<bool> allow_spmd_sharding_propagation_to_outputs;

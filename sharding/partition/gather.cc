@@ -25,7 +25,7 @@ std::vector<IndexedDim> SplitIndexedDims(const Shape& operand, const Layout& lay
     const int64_t component = IndexOf(index_map, d);
     if (component < 0 || layout.dims[d].empty()) continue;
     dims.push_back(
-        {d, component, operand.dim(d), LocalSize(operand.dim(d), SizeOf(layout.dims[d])), layout.dims[d]});
+        {component, operand.dim(d), LocalSize(operand.dim(d), SizeOf(layout.dims[d])), layout.dims[d]});
   }
   return dims;
 }

@@ -6,7 +6,6 @@
 namespace shoal {
 
 struct IndexedDim {
-  int64_t operand_dim = 0;
   int64_t component = 0;  // of the index vector
   int64_t global_size = 0;
   int64_t local_size = 0;
