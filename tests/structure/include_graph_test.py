@@ -21,9 +21,6 @@ HOMES = {
     "PJRT's C header": (("xla/pjrt/",), ("plugin/api/",)),
     "XLA's FFI header": (("xla/ffi/",), ("plugin/ffi/",)),
     "Python": (("Python.h", "nanobind/", "pybind11/"), ("plugin/python/",)),
-    "oneDNN": (("dnnl", "oneapi/dnnl"), ("core/codegen/", "core/kernels/")),
-    "Highway": (("hwy/",), ("core/codegen/", "core/kernels/")),
-    "hwloc": (("hwloc",), ("core/tasks/",)),
 }
 
 

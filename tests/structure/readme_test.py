@@ -7,7 +7,7 @@ from source_tree import FOLDERS, ROOT
 
 
 def flag_rows():
-    """The rows of core/base/flag_list.h as README shows them (FlagTable of core/base/flags.h prints the same)."""
+    """The rows of core/base/flag_list.h as README shows them."""
     text = re.sub(r"\\\n\s*", "", (ROOT / "core/base/flag_list.h").read_text())
     rows = re.findall(r'F\((\w+), \w+, "([^"]*)",\s*"([^"]*)"\)', text)
     return [f"| `{name}` | {default or 'none'} | {meaning} |" for name, default, meaning in rows]

@@ -1,6 +1,8 @@
 """Orbax: a sharded state is saved by all processes, restored to another sharding, and again by a manager that keeps two steps."""
 
+import contextlib
 import os
+import shutil
 import tempfile
 
 from client import mesh, run, shard, whole
@@ -8,27 +10,36 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
+from jax.experimental import multihost_utils
 from jax.sharding import NamedSharding, PartitionSpec
 
 W = np.arange(8 * 6, dtype=np.float32).reshape(8, 6)
 B = np.arange(5, dtype=np.int32) - 2
 
 
+@contextlib.contextmanager
 def folder():
-    """One for the job: its launcher's pid is the same for all processes."""
+    """One for the job, while it needs it: its launcher's pid is the same for all processes."""
     path = os.path.join(tempfile.gettempdir(), f"shoal-orbax-{os.getppid()}")
     os.makedirs(path, exist_ok=True)
-    return path
+    yield path
+    multihost_utils.sync_global_devices("all have read")
+    if jax.process_index() == 0:
+        shutil.rmtree(path)
 
 
 def program():
+    with folder() as place:
+        return saved_and_restored(place)
+
+
+def saved_and_restored(place):
     state = {
         "w": shard(W, "data"),
         "b": shard(B),
         "half": shard(W.astype(jnp.bfloat16), None, None),
         "step": 7,
     }
-    place = folder()
     with ocp.StandardCheckpointer() as checkpointer:
         checkpointer.save(os.path.join(place, "one"), state)
         checkpointer.wait_until_finished()

@@ -252,6 +252,21 @@ TEST(ClockLeadOfTest, TheQuickestReadingCounts) {
   EXPECT_EQ(ClockLeadOf({{2000, 1003, 2006}}), absl::Nanoseconds(-1000));
 }
 
+TEST(TcpServerTest, WhoDoesNotGreetIsNotServed) {
+  const auto server = *TcpServer::Start("job", 0);
+  const std::string address = absl::StrCat("127.0.0.1:", server->port());
+  auto store = *TcpStore::Connect({address}, "job", absl::Seconds(5));
+  ASSERT_TRUE(store->Set("here", "secret").ok());
+  for (const char* key : {"here", "not here yet"}) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(5);
+    Socket stranger = *Socket::Connect(address, deadline);
+    ASSERT_TRUE(stranger.SendFrame(EncodeRequest(StoreOp::kGet, 60'000, key, ""), deadline).ok());
+    const auto reply = stranger.ReceiveFrame(deadline);
+    ASSERT_TRUE(reply.ok()) << key << ": " << reply.status();
+    EXPECT_EQ(DecodeReply(*reply).status().code(), absl::StatusCode::kFailedPrecondition) << key;
+  }
+}
+
 TEST(TcpServerTest, HostileBytesCloseOnlyTheirConnection) {
   const auto server = *TcpServer::Start("job", 0);
   const std::string address = absl::StrCat("127.0.0.1:", server->port());
