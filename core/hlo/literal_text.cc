@@ -22,44 +22,19 @@ uint64_t BitsAt(const char* bytes, int width) {
   return bits;
 }
 
-double FloatOfBits(ElementType type, uint64_t bits) {
-  if (type == ElementType::kF64) {
-    double value;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-  }
-  if (type == ElementType::kF32) {
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-  }
-  return FloatFromBits(type, bits);
-}
-
-uint64_t BitsOfFloat(ElementType type, double value) {
-  uint64_t bits = 0;
-  if (type == ElementType::kF64) {
-    std::memcpy(&bits, &value, sizeof(value));
-  } else if (type == ElementType::kF32) {
-    const float narrow = static_cast<float>(value);
-    std::memcpy(&bits, &narrow, sizeof(narrow));
-  } else {
-    bits = FloatToBits(type, value);
-  }
-  return bits;
-}
-
 std::string FloatText(ElementType type, const char* bytes) {
   const uint64_t bits = BitsAt(bytes, ByteWidth(type));
-  const double value = FloatOfBits(type, bits);
+  const double value = FloatFromBits(type, bits);
   if (std::isnan(value)) {
-    const bool plain = bits == BitsOfFloat(type, std::numeric_limits<double>::quiet_NaN());
+    const bool plain = bits == FloatToBits(type, std::numeric_limits<double>::quiet_NaN());
     return plain ? "nan" : absl::StrCat("nan(0x", absl::Hex(bits), ")");
   }
   char text[32];
-  const auto end = type == ElementType::kF64
-                       ? std::to_chars(text, text + sizeof(text), value)
-                       : std::to_chars(text, text + sizeof(text), static_cast<float>(value));
+  // The fewest digits that tell it from other floats would do for f8e8m0fnu, too, but for its smallest
+  // number: that is read as the next one if it is a little more.
+  const bool all_digits = type == ElementType::kF64 || type == ElementType::kF8E8M0FNU;
+  const auto end = all_digits ? std::to_chars(text, text + sizeof(text), value)
+                              : std::to_chars(text, text + sizeof(text), static_cast<float>(value));
   return std::string(text, end.ptr);
 }
 
@@ -165,12 +140,12 @@ class LiteralReader {
       // Not by way of double, which would round twice.
       float value;
       if (!absl::SimpleAtof(token, &value)) return false;
-      bits = BitsOfFloat(type, value);
+      bits = FloatToBits(type, value);
       return true;
     }
     double value;
     if (!absl::SimpleAtod(token, &value)) return false;
-    bits = BitsOfFloat(type, value);
+    bits = FloatToBits(type, value);
     return true;
   }
 
