@@ -160,11 +160,8 @@ Instruction* LocalBuilder::ReduceScatter(Instruction* x, const AxisList& axes, i
 }
 
 Instruction* LocalBuilder::CollectiveBroadcast(Instruction* x, const AxisList& axes, int64_t part) {
-  CollectiveAttributes collective;
-  collective.replica_groups = GroupsOf(axes);
+  CollectiveAttributes collective = Among(axes, {});
   for (IntVector& group : collective.replica_groups) std::swap(group[0], group[part]);  // the source is first
-  collective.channel_id = context_.NextChannel();
-  collective.use_global_device_ids = true;
   return Add(Opcode::kCollectiveBroadcast, x->shape(), {x}, std::move(collective));
 }
 
