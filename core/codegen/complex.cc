@@ -160,10 +160,6 @@ class ComplexMath {
     };
     return {part(less.re, other.re, x.re, y.re), part(less.im, other.im, x.im, y.im)};
   }
-  Element Clamp(Element low, Element z, Element high) {
-    Element raised = Extreme(low, z, z, low);
-    return Extreme(raised, high, raised, high);
-  }
   Element TimesI(Element z) { return {Neg(z.im), z.re}; }
   Element OverI(Element z) { return {z.im, Neg(z.re)}; }
 
@@ -181,22 +177,6 @@ class ComplexMath {
     V re = Choose(near, Mul(C(square, 0.5), F("log1p", square)), F("log", Hypot(shifted, z.im)));
     return {re, F("atan2", z.im, shifted)};
   }
-  // -i log((y + i x) / sqrt(x^2 + y^2)) for the operands y, x
-  Element Atan2(Element x, Element y) {
-    Element square = {Add(Multiply(x, x).re, Multiply(y, y).re), Add(Multiply(x, x).im, Multiply(y, y).im)};
-    Element turned = TimesI(x);
-    return OverI(Log(Divide({Add(y.re, turned.re), Add(y.im, turned.im)}, Sqrt(square))));
-  }
-  Element Reciprocal(Element z) { return Divide({C(z.re, 1), C(z.re, 0)}, z); }
-  Element Logistic(Element z) {
-    Element e = Exp({Neg(z.re), Neg(z.im)});
-    return Reciprocal({Add(e.re, C(e.re, 1)), e.im});
-  }
-  Element Sign(Element z) {
-    V size = Hypot(z.re, z.im);
-    V zero = Eq(size, C(size, 0));
-    return {Choose(zero, z.re, Div(z.re, size)), Choose(zero, z.im, Div(z.im, size))};
-  }
 
  private:
   V Call(absl::string_view name, absl::Span<V const> arguments) {
@@ -208,63 +188,7 @@ class ComplexMath {
   LaneBuilder& lanes_;
 };
 
-// Without a real part if there is no code for the operation.
-Element ValueOf(ComplexMath& m, Opcode opcode, Element x, Element y, Element z) {
-  switch (opcode) {
-    case Opcode::kAbs:
-      return {m.Hypot(x.re, x.im)};
-    case Opcode::kAdd:
-      return {m.Add(x.re, y.re), m.Add(x.im, y.im)};
-    case Opcode::kSubtract:
-      return {m.Sub(x.re, y.re), m.Sub(x.im, y.im)};
-    case Opcode::kMultiply:
-      return m.Multiply(x, y);
-    case Opcode::kDivide:
-      return m.Divide(x, y);
-    case Opcode::kMaximum:
-      return m.Extreme(x, y, y, x);
-    case Opcode::kMinimum:
-      return m.Extreme(x, y, x, y);
-    case Opcode::kClamp:
-      return m.Clamp(x, y, z);
-    case Opcode::kAtan2:
-      return m.Atan2(x, y);
-    case Opcode::kNegate:
-      return {m.Neg(x.re), m.Neg(x.im)};
-    case Opcode::kExp:
-      return m.Exp(x);
-    case Opcode::kExpm1:
-      return m.Expm1(x);
-    case Opcode::kLog:
-      return m.Log(x);
-    case Opcode::kLog1p:
-      return m.Log1p(x);
-    case Opcode::kSqrt:
-      return m.Sqrt(x);
-    case Opcode::kRsqrt:
-      return m.Reciprocal(m.Sqrt(x));
-    case Opcode::kCbrt:
-      return m.Power(x, {m.C(x.re, 1.0 / 3), m.C(x.re, 0)});
-    case Opcode::kPower:
-      return m.Power(x, y);
-    case Opcode::kSin:
-      return m.Sin(x);
-    case Opcode::kCos:
-      return m.Cos(x);
-    case Opcode::kTan:
-      return m.OverI(m.Tanh(m.TimesI(x)));
-    case Opcode::kTanh:
-      return m.Tanh(x);
-    case Opcode::kLogistic:
-      return m.Logistic(x);
-    case Opcode::kSign:
-      return m.Sign(x);
-    case Opcode::kIsFinite:
-      return {m.And(m.Lt(m.Abs(x.re), m.Inf(x.re)), m.Lt(m.Abs(x.im), m.Inf(x.im)))};
-    default:
-      return {};
-  }
-}
+Element Reciprocal(ComplexMath& m, Element z) { return m.Divide({m.C(z.re, 1), m.C(z.re, 0)}, z); }
 
 }  // namespace
 
@@ -273,11 +197,76 @@ absl::StatusOr<Element> EmitComplexValue(LaneBuilder& lanes, const Instruction& 
   ComplexMath m(lanes);
   Element x = operands[0];
   Element y = operands.size() > 1 ? operands[1] : Element{};
-  Element z = operands.size() > 2 ? operands[2] : Element{};
   if (y.re != nullptr) lanes.Unify(x, y);
-  if (z.re != nullptr) lanes.Unify(x, z);
-  if (z.re != nullptr) lanes.Unify(y, z);
-  const Element result = ValueOf(m, op.opcode(), x, y, z);
+  auto result = [&]() -> Element {
+    switch (op.opcode()) {
+      case Opcode::kAbs:
+        return {m.Hypot(x.re, x.im)};
+      case Opcode::kAdd:
+        return {m.Add(x.re, y.re), m.Add(x.im, y.im)};
+      case Opcode::kSubtract:
+        return {m.Sub(x.re, y.re), m.Sub(x.im, y.im)};
+      case Opcode::kMultiply:
+        return m.Multiply(x, y);
+      case Opcode::kDivide:
+        return m.Divide(x, y);
+      case Opcode::kMaximum:
+        return m.Extreme(x, y, y, x);
+      case Opcode::kMinimum:
+        return m.Extreme(x, y, x, y);
+      case Opcode::kClamp: {  // of low, number, high
+        Element raised = m.Extreme(x, y, y, x), high = operands[2];
+        lanes.Unify(raised, high);
+        return m.Extreme(raised, high, raised, high);
+      }
+      case Opcode::kAtan2: {
+        // -i log((y + i x) / sqrt(x^2 + y^2)) for the operands y, x
+        Element square = {m.Add(m.Multiply(x, x).re, m.Multiply(y, y).re),
+                          m.Add(m.Multiply(x, x).im, m.Multiply(y, y).im)};
+        Element turned = m.TimesI(x);
+        return m.OverI(m.Log(m.Divide({m.Add(y.re, turned.re), m.Add(y.im, turned.im)}, m.Sqrt(square))));
+      }
+      case Opcode::kNegate:
+        return {m.Neg(x.re), m.Neg(x.im)};
+      case Opcode::kExp:
+        return m.Exp(x);
+      case Opcode::kExpm1:
+        return m.Expm1(x);
+      case Opcode::kLog:
+        return m.Log(x);
+      case Opcode::kLog1p:
+        return m.Log1p(x);
+      case Opcode::kSqrt:
+        return m.Sqrt(x);
+      case Opcode::kRsqrt:
+        return Reciprocal(m, m.Sqrt(x));
+      case Opcode::kCbrt:
+        return m.Power(x, {m.C(x.re, 1.0 / 3), m.C(x.re, 0)});
+      case Opcode::kPower:
+        return m.Power(x, y);
+      case Opcode::kSin:
+        return m.Sin(x);
+      case Opcode::kCos:
+        return m.Cos(x);
+      case Opcode::kTan:
+        return m.OverI(m.Tanh(m.TimesI(x)));
+      case Opcode::kTanh:
+        return m.Tanh(x);
+      case Opcode::kLogistic: {
+        Element e = m.Exp({m.Neg(x.re), m.Neg(x.im)});
+        return Reciprocal(m, {m.Add(e.re, m.C(e.re, 1)), e.im});
+      }
+      case Opcode::kSign: {
+        llvm::Value* size = m.Hypot(x.re, x.im);
+        llvm::Value* zero = m.Eq(size, m.C(size, 0));
+        return {m.Choose(zero, x.re, m.Div(x.re, size)), m.Choose(zero, x.im, m.Div(x.im, size))};
+      }
+      case Opcode::kIsFinite:
+        return {m.And(m.Lt(m.Abs(x.re), m.Inf(x.re)), m.Lt(m.Abs(x.im), m.Inf(x.im)))};
+      default:
+        return {};
+    }
+  }();
   if (result.re == nullptr) return NoEmitter(op);
   SHOAL_RETURN_IF_ERROR(m.status);
   return result;

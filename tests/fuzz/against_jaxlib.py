@@ -10,10 +10,11 @@ import argparse
 import faulthandler
 import json
 import os
+import pathlib
+import subprocess
 import sys
+import tempfile
 import time
-
-from worker import Worker
 
 PATIENCE_S = 120  # for one program on both sides
 NOISE_RUNS = 3
@@ -55,16 +56,27 @@ def run(first, count):
 
 
 def one_worker(first, count):
+    from sharded_run import told as lines
+
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_", "JAX_"))}
     env.update(JAX_PLATFORMS="shoal,cpu", JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1", XLA_FLAGS=QUICK)
     command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(count)]
-    at, worker = first, Worker(command, env, PATIENCE_S)
-    for line in worker:
-        yield json.loads(line)
-        at += 1
-    if at < first + count:
-        why = f"no end in {PATIENCE_S} s" if worker.stuck else "crashed"
-        yield {"seed": at, "verdict": why, "detail": worker.errors[-3000:]}
+    # A file, not a pipe: nobody reads a pipe of errors while the worker runs, and a full one would stop it.
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=errors) as worker,
+    ):
+        at, why = first, "crashed"
+        for line in lines(worker, PATIENCE_S):
+            if line == "stuck":
+                why = f"no end in {PATIENCE_S} s"
+                break
+            yield json.loads(line)
+            at += 1
+        if at < first + count:
+            worker.wait()
+            errors.seek(0)
+            yield {"seed": at, "verdict": why, "detail": errors.read().decode(errors="replace")[-3000:]}
 
 
 def work(seeds):
@@ -201,6 +213,7 @@ def show(seed):
     print(*judge(seed))
 
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
 if __name__ == "__main__":
     os.environ.setdefault("JAX_PLATFORMS", "shoal,cpu")
     os.environ.setdefault("JAX_ENABLE_X64", "1")
