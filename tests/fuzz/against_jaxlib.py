@@ -1,12 +1,16 @@
 """Random programs by Shoal and by jaxlib's CPU backend: `python tests/fuzz/against_jaxlib.py --first 0 --count 500`.
 
 A worker process runs both (JAX_PLATFORMS=shoal,cpu) and tells a line of JSON a seed; the parent starts another one after
-a crash or a hang, from the next seed on. A difference is first compared with what jaxlib's own results do when every float
-is moved by a few units of its last place: where those move as far, it is rounding. What is left is reported with the first
-value of the program that differs, as the jaxpr of what it depends on.
+a crash or a hang, from the next seed on, and finds out whose it is by running that program with each side alone. A
+difference is first compared with what jaxlib's own results do when every float is moved by a few units of its last place:
+where those move as far, it is rounding. Then jaxlib is asked for the program's operations one by one: where these give
+what Shoal gives, its compiler is wrong. What is left is reported with the first value of the program that differs, as the
+jaxpr of what it depends on.
 """
 
 import argparse
+import collections
+import contextlib
 import faulthandler
 import json
 import os
@@ -18,7 +22,11 @@ import time
 
 PATIENCE_S = 120  # for one program on both sides
 NOISE_RUNS = 3
+CRASHED, STUCK = "crashed", f"no end in {PATIENCE_S} s"
 REFUSED = "refused by jaxlib"
+ITSELF = "jaxlib differs from its own operations one by one, which give what Shoal gives"
+BREAKS = "jaxlib alone crashes or hangs"
+JAXLIBS = (REFUSED, ITSELF, BREAKS)  # no fault of Shoal's
 # jaxlib's compiler takes most of the time, and is to be right, not fast.
 QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false"
 # Widest relative differences that need no look; on the scale of the largest number of an array, too.
@@ -30,19 +38,23 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--worker", action="store_true")
+    parser.add_argument("--alone", choices=["cpu", "shoal"], help="run one program with one side, without a judgement")
     parser.add_argument("--show", type=int, help="print one program and where it differs")
     options = parser.parse_args()
     if options.show is not None:
         return show(options.show)
     if options.worker:
         return work(range(options.first, options.first + options.count))
-    start, bad, refused = time.time(), 0, 0
+    if options.alone:
+        return alone(options.first, options.alone)
+    start, counts = time.time(), collections.Counter()
     for told in run(options.first, options.count):
-        refused += told["verdict"] == REFUSED
+        counts[told["verdict"]] += 1
         if told["verdict"] not in ("same", REFUSED):
-            bad += 1
             print(f"seed {told['seed']}: {told['verdict']}\n{told['detail']}\n", flush=True)
-    print(f"{options.count} programs from seed {options.first}: {bad} differ, {refused} {REFUSED}; {time.time() - start:.0f} s")
+    bad = sum(n for verdict, n in counts.items() if verdict not in ("same", *JAXLIBS))
+    explained = "".join(f"; {counts[verdict]}: {verdict}" for verdict in JAXLIBS)
+    print(f"{options.count} programs from seed {options.first}: {bad} differ{explained}; {time.time() - start:.0f} s")
     return bad > 0
 
 
@@ -51,25 +63,43 @@ def run(first, count):
     last, at = first + count, first
     while at < last:
         for told in one_worker(at, last - at):
+            if told["verdict"] in (CRASHED, STUCK):
+                told["verdict"] = whose(told)
             yield told
             at = told["seed"] + 1
+
+
+def whose(told):
+    """The verdict on a crash or a hang."""
+    for side, verdict in (("shoal", f"Shoal alone: {told['verdict']}"), ("cpu", BREAKS)):
+        command = [sys.executable, __file__, "--alone", side, "--first", str(told["seed"])]
+        try:
+            if subprocess.run(command, env=environment(side), capture_output=True, timeout=3 * PATIENCE_S).returncode:
+                return verdict
+        except subprocess.TimeoutExpired:
+            return verdict
+    return f"{told['verdict']}, but neither side does alone"
+
+
+def environment(platforms):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_", "JAX_"))}
+    return env | dict(JAX_PLATFORMS=platforms, JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1", XLA_FLAGS=QUICK)
 
 
 def one_worker(first, count):
     from sharded_run import told as lines
 
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_", "JAX_"))}
-    env.update(JAX_PLATFORMS="shoal,cpu", JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1", XLA_FLAGS=QUICK)
+    env = environment("shoal,cpu")
     command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(count)]
     # A file, not a pipe: nobody reads a pipe of errors while the worker runs, and a full one would stop it.
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=errors) as worker,
     ):
-        at, why = first, "crashed"
+        at, why = first, CRASHED
         for line in lines(worker, PATIENCE_S):
             if line == "stuck":
-                why = f"no end in {PATIENCE_S} s"
+                why = STUCK
                 break
             yield json.loads(line)
             at += 1
@@ -106,19 +136,34 @@ def judge(seed):
         # one that it repeats. Shoal has to give the same bits each time.
         if differing and all(a.tobytes() == b.tobytes() for a, b in zip(got, evaluate(program, "shoal"))):
             differing = compare(program, evaluate(program, "cpu"), got)
+        if not differing:
+            return "same", ""
+        if not compare(program, evaluate(program, "cpu", one_by_one=True), got, one_by_one=True):
+            return ITSELF, f"{program.names()}\n{differing[0][1]}"
     except Exception as error:  # noqa: BLE001: whatever the backend says is the finding
         return "error", f"{program.names()}\n{str(error)[:1500]}"
-    if not differing:
-        return "same", ""
     return "different", describe(program, differing)
 
 
-def compare(program, want, got):
+def alone(seed, side):
+    """All that judge() may ask of one side. Fails where the process dies; what is refused is no matter here."""
+    from random_program import generate
+
+    faulthandler.enable()
+    program = generate(seed)
+    programs = [program] + [program.cone(v) for v in range(len(program.arguments), max(program.outputs) + 1)]
+    for part in programs:
+        for noise in [None, *range(1, NOISE_RUNS + 1)] if side == "cpu" else [None]:
+            with contextlib.suppress(Exception):
+                evaluate(part, side, noise)
+
+
+def compare(program, want, got, one_by_one=False):
     """[(output, text)] of the outputs of jaxlib and of Shoal that differ by more than rounding explains."""
     suspects = [i for i, (w, g) in enumerate(zip(want, got)) if mismatch(w, g).any()]
     if not suspects:
         return []
-    moved = [evaluate(program, "cpu", noise) for noise in range(1, NOISE_RUNS + 1)]
+    moved = [evaluate(program, "cpu", noise, one_by_one) for noise in range(1, NOISE_RUNS + 1)]
     found = []
     for i in suspects:
         wrong = mismatch(want[i], got[i], [m[i] for m in moved])
@@ -127,14 +172,16 @@ def compare(program, want, got):
     return found
 
 
-def evaluate(program, platform, noise=None):
+def evaluate(program, platform, noise=None, one_by_one=False):
+    """The results as NumPy's; one_by_one: without one compiled program, each operation called by itself."""
     import jax
     import numpy as np
     from random_program import disturbance
 
     device = jax.devices(platform)[0]
     arguments = [jax.device_put(a, device) for a in program.arguments]
-    with disturbance(noise):  # a program's own function is traced once for both platforms
+    with disturbance(noise), jax.default_device(device), jax.disable_jit(one_by_one):
+        # A program's own function is traced once for both platforms.
         function = program.function if noise is None else jax.jit(lambda *a: program.run(*a))
         return [np.asarray(v) for v in function(*arguments)]
 

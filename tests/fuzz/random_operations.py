@@ -85,8 +85,9 @@ def convert(draft):
 @operation(2)
 def bitcast(draft):
     x = draft.of_kind("float", "int", "uint")
-    # To integers: a NaN as a float would compare equal to any other.
-    return (x,), lambda x, to=draft.source.choice(INTEGERS): lax.bitcast_convert_type(x, to)
+    # To integers: a NaN as a float would compare equal to any other. Which NaN an operation makes is nobody's promise.
+    one = lambda v: jnp.where(jnp.isnan(v), jnp.nan, v) if kind(v.dtype) == "float" else v  # noqa: E731
+    return (x,), lambda x, to=draft.source.choice(INTEGERS): lax.bitcast_convert_type(one(x), to)
 
 
 @operation(3)
@@ -194,12 +195,14 @@ def reduce(draft):
 @operation(2)
 def reduce_narrow(draft):
     """lax.reduce in the type itself: jnp.sum widens narrow ones. jaxlib forgets the initial value where dimensions are of
-    size 1, or none."""
+    size 1, or none, and takes it once for each piece of one that is longer than 32."""
     x, s = draft.of_kind("float", "int", "uint"), draft.source
     axes = tuple(d for d, n in enumerate(draft.avals[x].shape) if s.chance(0.6) and n != 1)
     if not axes:
         return None
     f = s.choice([lax.add, lax.max, lax.min, lax.mul])
+    if f in (lax.add, lax.mul) and max(draft.avals[x].shape[d] for d in axes) > 32:
+        return (x,), lambda x: lax.reduce(x, np.asarray(f is lax.mul, x.dtype), f, axes)
     return (x, draft.like(x, shape=())), lambda x, init: lax.reduce(x, init, f, axes)
 
 
@@ -299,14 +302,19 @@ def convolution(draft):
     orders = [s.sample(range(rank + 2), rank + 2) if s.chance(0.5) else list(range(rank + 2)) for _ in range(3)]
     dnums = lax.ConvDimensionNumbers(*(tuple(o.index(i) for i in range(rank + 2)) for o in orders))
     dtype = s.choice(FLOATS * 2 + ["float32"] * 6 + ["int32", "int8", "complex64"])
+    # jaxlib's convolution of floats reads past the array where the padding is negative in front and positive behind.
+    padding = [(s.randint(-1, 3), s.randint(-1, 3)) for _ in space]
+    padding = [(low, high if low >= 0 or "int" in dtype else min(high, 0)) for low, high in padding]
     options = dict(
         window_strides=[s.choice([1, 1, 2, 3]) for _ in space],
-        padding=[(s.randint(-1, 3), s.randint(-1, 3)) for _ in space],
+        padding=padding,
         lhs_dilation=[s.choice([1, 1, 1, 2, 3]) for _ in space], rhs_dilation=[s.choice([1, 1, 1, 2]) for _ in space],
         feature_group_count=groups, batch_group_count=batch_groups, dimension_numbers=dnums, precision="highest")
     x = draft.fresh([lhs[i] for i in orders[0]], dtype)
     # Finite: whether infinity times a zero between the elements of a dilated array is NaN, implementations differ about.
     finite = lambda v: jnp.clip(jnp.nan_to_num(v), -9, 9) if kind(v.dtype) == "float" else v  # noqa: E731
+    if x is None:
+        return None
     w = draft.like(x, shape=[rhs[i] for i in orders[1]])
     return (x, w), lambda x, w: lax.conv_general_dilated(finite(x), finite(w), **options)
 

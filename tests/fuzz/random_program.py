@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend.core import subjaxprs
 
 from random_values import COMPLEX, FLOATS, INTEGERS, TYPES, Source, kind
 
@@ -47,7 +48,8 @@ class Program:
     def run(self, *arguments):
         values = [disturbed(x, -1 - i) for i, x in enumerate(arguments)]
         for i, node in enumerate(self.nodes):
-            values.append(disturbed(node.function(*(values[o] for o in node.operands)), i))
+            operands = [values[o] for o in node.operands]
+            values.append(disturbed(node.function(*operands), i, lambda: coarsest(node.function, operands)))
         return tuple(values[o] for o in self.outputs)
 
     def cone(self, output):
@@ -72,11 +74,26 @@ def disturbance(seed):
         _disturbance = None
 
 
-def disturbed(value, node):
-    if _disturbance is None or kind(value.dtype) not in ("float", "complex"):
+def disturbed(value, node, within=lambda: 0.0):
+    """`within`: the rounding of the types that the node computes in, which may be narrower than its result's."""
+    if _disturbance is None or kind(value.dtype) not in ("float", "complex") or value.size >= 1 << 20:
         return value
-    shift = np.random.default_rng((_disturbance, node + 100)).uniform(-1, 1, value.shape) * 4 * float(jnp.finfo(value.dtype).eps)
-    return value * jnp.asarray(1 + shift, value.dtype) if value.size < 1 << 20 else value
+    shift = np.random.default_rng((_disturbance, node + 100)).uniform(-1, 1, value.shape)
+    return value * jnp.asarray(1 + shift * 4 * max(within(), rounding(value.dtype)), value.dtype)
+
+
+def rounding(dtype):
+    """The distance between 1 and the next number; 0 of types that are not rounded."""
+    return float(jnp.finfo(dtype).eps) if kind(dtype) in ("float", "complex") else 0.0
+
+
+def coarsest(function, operands):
+    """The coarsest rounding of a value that the function makes, inner functions' included."""
+    def of(jaxpr):
+        inner = [of(j) for j in subjaxprs(jaxpr)]
+        return max([rounding(v.aval.dtype) for e in jaxpr.eqns for v in e.outvars] + inner, default=0.0)
+
+    return of(jax.make_jaxpr(function)(*operands).jaxpr)
 
 
 class Draft:
