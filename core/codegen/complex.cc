@@ -2,6 +2,7 @@
 #include "core/base/status.h"
 #include "core/codegen/element.h"
 #include "core/codegen/elementary.h"
+#include "core/jit/cpu.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace shoal {
@@ -51,6 +52,52 @@ class ComplexMath {
     return Choose(Or(Eq(x, Inf(x)), Eq(y, Inf(y))), Inf(big), Choose(infinite, big, value));
   }
 
+  // A number in two parts, the second far smaller than the first: twice the digits. Without the processor's
+  // multiply-add the second parts are nearly nothing, and results as those of one part.
+  struct Pair {
+    V high, low;
+  };
+  V MulAdd(V x, V y, V z) {
+    if (!ThisCpu().has_fma) return Add(Mul(x, y), z);
+    lanes_.Unify(x, y);
+    lanes_.Unify(x, z);
+    lanes_.Unify(x, y);
+    return lanes_.b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+  }
+  Pair Product(V x, V y) {
+    V high = Mul(x, y);
+    return {high, MulAdd(x, y, Neg(high))};
+  }
+  Pair Square(V x) { return Product(x, x); }
+  Pair Times(Pair x, Pair y) {
+    Pair p = Product(x.high, y.high);
+    return {p.high, Add(p.low, Add(Mul(x.high, y.low), Mul(x.low, y.high)))};
+  }
+  // x + y for x and y of any sizes.
+  Pair Sum(Pair x, Pair y) {
+    V high = Add(x.high, y.high), part = Sub(high, x.high);
+    V lost = Add(Sub(x.high, Sub(high, part)), Sub(y.high, part));
+    return {high, Add(lost, Add(x.low, y.low))};
+  }
+  V Quotient(Pair x, Pair y) {
+    V first = Div(x.high, y.high);
+    V rest = Add(MulAdd(Neg(first), y.high, x.high), Sub(x.low, Mul(first, y.low)));
+    return Add(first, Div(rest, y.high));
+  }
+  // sinh x for 0 <= x < 700: below 1 by its series, whose first term is kept apart.
+  Pair Sinh(V x) {
+    V square = Mul(x, x), sum = C(x, 1.0 / 121645100408832000.0);  // 1 / 19!
+    for (double inverse :
+         {355687428096000.0, 1307674368000.0, 6227020800.0, 39916800.0, 362880.0, 5040.0, 120.0, 6.0}) {
+      sum = MulAdd(sum, square, C(x, 1 / inverse));
+    }
+    V e = F("exp", x), small = Lt(x, C(x, 1)), half = C(x, 0.5);
+    V first = Choose(small, x, Mul(half, e));
+    V second = Choose(small, Mul(Mul(x, square), sum), Neg(Div(half, e)));
+    V high = Add(first, second);
+    return {high, Sub(second, Sub(high, first))};
+  }
+
   Element Multiply(Element x, Element y) {
     return {Sub(Mul(x.re, y.re), Mul(x.im, y.im)), Add(Mul(x.re, y.im), Mul(x.im, y.re))};
   }
@@ -97,6 +144,16 @@ class ComplexMath {
     return Choose(near, close, F("log", Hypot(z.re, z.im)));
   }
 
+  // By a step of Newton's where the logarithm is not small, whose last place is then more than the
+  // exponential's.
+  Pair LogAbsPair(Element z) {
+    V log = LogAbs(z), size = Abs(log);
+    V rest = MulAdd(Hypot(z.re, z.im), F("exp", Neg(log)), C(log, -1));
+    V wanted = And(Lt(C(size, 2), size),
+                   Lt(size, C(size, z.re->getType()->getScalarType()->isFloatTy() ? 80 : 700)));
+    return {log, Choose(wanted, rest, C(log, 0))};
+  }
+
   // The root with a non-negative real part.
   Element Sqrt(Element z) {
     V x = Abs(z.re);
@@ -116,11 +173,19 @@ class ComplexMath {
     return {re, CopySign(im, z.im)};
   }
 
+  // exp(y log x); 0^0 = 1, 0^y = 0 for a y with a positive real part, and no number for any other, as in
+  // NumPy. A logarithm and its product with y have twice the digits: what rounding took from them would be
+  // multiplied by their size.
   Element Power(Element x, Element y) {
-    // exp(y log x); 0^0 = 1, 0^y = 0 for a y with a positive real part, and no number for any other, as in
-    // NumPy.
-    Element log = Log(x);
-    Element value = Exp(Multiply(y, log));
+    Pair log = LogAbsPair(x), angle = {F("atan2", x.im, x.re), C(x.re, 0)};
+    Pair turned = Times({y.im, C(y.im, 0)}, angle);
+    Pair re = Sum(Times({y.re, C(y.re, 0)}, log), {Neg(turned.high), Neg(turned.low)});
+    Pair im = Sum(Times({y.re, C(y.re, 0)}, angle), Times({y.im, C(y.im, 0)}, log));
+    Element value = Exp({re.high, im.high});
+    Element rest = Multiply(value, {re.low, im.low});
+    // Where something is infinite there are no digits to add.
+    value.re = Add(value.re, Choose(Lt(Abs(rest.re), Inf(rest.re)), rest.re, C(rest.re, 0)));
+    value.im = Add(value.im, Choose(Lt(Abs(rest.im), Inf(rest.im)), rest.im, C(rest.im, 0)));
     V base_zero = And(Eq(x.re, C(x.re, 0)), Eq(x.im, C(x.im, 0)));
     V exponent_zero = And(Eq(y.re, C(y.re, 0)), Eq(y.im, C(y.im, 0)));
     V nothing = Choose(Lt(C(y.re, 0), y.re), C(x.re, 0), Sub(Inf(x.re), Inf(x.re)));
@@ -142,14 +207,21 @@ class ComplexMath {
     Hyperbolic h = SinhCosh(z.im);
     return {Mul(F("cos", z.re), h.cosh), Neg(Mul(F("sin", z.re), h.sinh))};
   }
-  // tanh(x + iy) = (tanh x (1 + tan^2 y) + i tan y (1 - tanh^2 x)) / (1 + tanh^2 x tan^2 y)
+  // Kahan's: tanh(x + iy) = (b r s + i t) / (1 + b s^2), where t = tan y, b = 1 + t^2, s = sinh x and
+  // r = cosh x. All but t and s has twice the digits, so what is left is their error and one rounding.
   Element Tanh(Element z) {
-    V t = F("tanh", z.re), u = F("tan", z.im);
-    V one = C(t, 1);
-    V denominator = Add(one, Mul(Mul(t, t), Mul(u, u)));
-    V cosh = F("cosh", z.re);
-    V sech2 = Div(one, Mul(cosh, cosh));
-    return {Div(Mul(t, Add(one, Mul(u, u))), denominator), Div(Mul(u, sech2), denominator)};
+    V x = Abs(z.re), t = F("tan", z.im);
+    Pair one = {C(x, 1), C(x, 0)};
+    V limit = C(x, 22);  // from here on the real part is 1, and b s^2 may overflow
+    V a = Choose(Lt(limit, x), limit, x);
+    Pair s = Sinh(a), square = Times(s, s), b = Sum(one, Square(t)), u = Sum(one, square);
+    V root = Sqrt(u.high);
+    Pair r = {root, Div(Add(MulAdd(Neg(root), root, u.high), u.low), Add(root, root))};
+    Pair divisor = Sum(one, Times(b, square));
+    V re = Quotient(Times(Times(b, r), s), divisor), im = Quotient({t, C(t, 0)}, divisor);
+    V decay = F("exp", Neg(x));
+    V far = Mul(Mul(Mul(C(t, 4), Div(t, b.high)), decay), decay);
+    return {CopySign(Choose(Lt(limit, x), one.high, re), z.re), Choose(Lt(limit, x), far, im)};
   }
   // `less` if x comes before y, real parts first, else `other`; what is not a number wins.
   Element Extreme(Element x, Element y, Element less, Element other) {

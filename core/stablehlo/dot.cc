@@ -41,13 +41,29 @@ absl::Status EmitDot(OpImporter& c, DotAttributes attributes) {
   return c.Emit(Opcode::kConvert, {product});
 }
 
-// C11 and C21 to C24.
+// I8 to I10: the types that an algorithm computes in are floats, TensorFloat-32 (which the reader names)
+// among them.
+absl::Status CheckAlgorithmTypes(const OpImporter& c, const MlirAttribute* algorithm) {
+  constexpr struct {
+    absl::string_view name, label;
+  } kTypes[] = {{"lhs_precision_type", "I8"}, {"rhs_precision_type", "I9"}, {"accumulation_type", "I10"}};
+  for (const auto& [name, label] : kTypes) {
+    const MlirAttribute* type = algorithm != nullptr ? algorithm->Find(name) : c.Find(name);
+    if (type == nullptr || type->kind != MlirAttributeKind::kType || type->type == nullptr) continue;
+    if (type->type->kind == MlirTypeKind::kScalar && !IsFloat(type->type->element))
+      return c.Error(label, absl::StrCat(name, " is ", ElementTypeName(type->type->element)));
+  }
+  return absl::OkStatus();
+}
+
+// C11, C21 to C24 and I8 to I10.
 absl::Status CheckPrecision(const OpImporter& c) {
   const MlirAttribute* precision = c.Find("precision_config");
   if (precision != nullptr && precision->elements.size() > 2)
     return c.Error("C11", absl::StrCat(precision->elements.size(), " precisions for two operands"));
   const MlirAttribute* algorithm =
       c.Find("algorithm");  // a record in text, attributes of the operation in bytecode
+  SHOAL_RETURN_IF_ERROR(CheckAlgorithmTypes(c, algorithm));
   constexpr struct {
     absl::string_view name, label;
   } kCounts[] = {

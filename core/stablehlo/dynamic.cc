@@ -122,6 +122,8 @@ absl::Status ImportSetDimensionSize(OpImporter& c) {
   SHOAL_ASSIGN_OR_RETURN(int64_t dimension, c.Int("dimension"));
   if (dimension < 0 || dimension >= c.operand_shape(0).rank())
     return c.Error(absl::StrCat("dimension ", dimension));
+  if (!c.operand_shape(1).IsArray() || c.operand_shape(1).rank() != 0)
+    return c.Error("I2", absl::StrCat("a size of ", c.operand_shape(1).ToString(), " instead of a scalar"));
   SHOAL_ASSIGN_OR_RETURN(IntVector size, ConstantOperand(c, 1));
   if (size.size() != 1 || size[0] != c.operand_shape(0).dim(dimension)) {
     return c.NotSupported("an array of which only a part counts");

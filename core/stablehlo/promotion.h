@@ -9,7 +9,7 @@ namespace shoal {
 
 // Operand `i`, converted to the element type of `result`, which the region gives. InvalidArgument with the
 // label of the constraint where is_promotable of the specification does not hold: the same kind of number,
-// and no fewer bits.
+// and no fewer bits; quantised ones express the same type.
 absl::StatusOr<Instruction*> PromotedOperand(OpImporter& c, size_t i, const Shape& result,
                                              absl::string_view label);
 

@@ -65,8 +65,22 @@ void OperationReader::ReadWindow(MlirOperation* op) {
       if (row.key == key) attribute = row.attribute;
     }
     if (attribute.empty()) return scan_.Fail(absl::StrCat("'", key, "' is not a property of a window"));
-    Put(op, attribute, parser_.IntegersAttribute(parser_.IntegerList()));
+    Put(op, attribute, parser_.IntegersAttribute(key == "pad" ? ReadPairs() : parser_.IntegerList()));
   }
+}
+
+// [[0, 1], [2, 3]], flattened.
+std::vector<int64_t> OperationReader::ReadPairs() {
+  std::vector<int64_t> numbers;
+  scan_.Expect("[");
+  while (parser_.ok() && !scan_.Take("]")) {
+    if (!numbers.empty()) scan_.Expect(",");
+    const std::vector<int64_t> pair = parser_.IntegerList();
+    if (parser_.ok() && pair.size() != 2)
+      scan_.Fail(absl::StrCat("C4: ", pair.size(), " numbers of padding for a dimension instead of 2"));
+    numbers.insert(numbers.end(), pair.begin(), pair.end());
+  }
+  return numbers;
 }
 
 void OperationReader::ReadItemValue(MlirOperation* op, absl::string_view key) {

@@ -72,6 +72,7 @@ class OperationReader {
   void ReadWord(MlirOperation* op, absl::string_view word);
   void ReadSliceRanges(MlirOperation* op);
   void ReadWindow(MlirOperation* op);
+  std::vector<int64_t> ReadPairs();
   void ReadDotDimensions(MlirOperation* op, absl::string_view lhs, absl::string_view rhs);
   void ReadItemTypes(MlirOperation* op);
 

@@ -2,8 +2,8 @@
 
 A worker process runs both (JAX_PLATFORMS=shoal,cpu) and tells a line of JSON a seed; the parent starts another one after
 a crash or a hang, from the next seed on, and finds out whose it is by running that program with each side alone. A
-difference is first compared with what jaxlib's own results do when every float is moved by a few units of its last place:
-where those move as far, it is rounding. Then jaxlib is asked for the program's operations one by one: where these give
+difference is first compared with what jaxlib's own results do when every float is moved by a few units of its last place
+(noise.py): where those move as far, it is rounding. Then jaxlib is asked for the program's operations one by one: where these give
 what Shoal gives, its compiler is wrong. What is left is reported with the first value of the program that differs, as the
 jaxpr of what it depends on.
 """
@@ -21,7 +21,7 @@ import tempfile
 import time
 
 PATIENCE_S = 120  # for one program on both sides
-NOISE_RUNS = 3
+NOISE_RUNS = 6
 CRASHED, STUCK = "crashed", f"no end in {PATIENCE_S} s"
 REFUSED = "refused by jaxlib"
 ITSELF = "jaxlib differs from its own operations one by one, which give what Shoal gives"
@@ -176,13 +176,15 @@ def evaluate(program, platform, noise=None, one_by_one=False):
     """The results as NumPy's; one_by_one: without one compiled program, each operation called by itself."""
     import jax
     import numpy as np
-    from random_program import disturbance
+    from jax.extend.core import jaxpr_as_fun
+    from noise import disturbed
 
     device = jax.devices(platform)[0]
     arguments = [jax.device_put(a, device) for a in program.arguments]
-    with disturbance(noise), jax.default_device(device), jax.disable_jit(one_by_one):
-        # A program's own function is traced once for both platforms.
-        function = program.function if noise is None else jax.jit(lambda *a: program.run(*a))
+    function = program.function  # traced once for both platforms
+    if noise is not None:
+        function = jax.jit(jaxpr_as_fun(disturbed(jax.make_jaxpr(program.run)(*program.arguments), noise)))
+    with jax.default_device(device), jax.disable_jit(one_by_one):
         return [np.asarray(v) for v in function(*arguments)]
 
 

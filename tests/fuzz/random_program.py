@@ -2,11 +2,9 @@
 
 A Program is a list of nodes, each a function of values before it. Operations come from the table OPERATIONS
 (random_operations.py, random_gathers.py and random_regions.py fill it); one that JAX refuses for the operands it drew is
-dropped, so what is left is valid. run() may disturb every float that comes in or that a node makes by a few units of its
-last place: how far a result then moves says how much of a difference between two implementations is rounding.
+dropped, so what is left is valid.
 """
 
-import contextlib
 import dataclasses
 import warnings
 from collections.abc import Callable
@@ -15,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend.core import subjaxprs
 
 from random_values import COMPLEX, FLOATS, INTEGERS, TYPES, Source, kind
 
@@ -46,10 +43,9 @@ class Program:
         self.function = jax.jit(self.run)
 
     def run(self, *arguments):
-        values = [disturbed(x, -1 - i) for i, x in enumerate(arguments)]
-        for i, node in enumerate(self.nodes):
-            operands = [values[o] for o in node.operands]
-            values.append(disturbed(node.function(*operands), i, lambda: coarsest(node.function, operands)))
+        values = list(arguments)
+        for node in self.nodes:
+            values.append(node.function(*(values[o] for o in node.operands)))
         return tuple(values[o] for o in self.outputs)
 
     def cone(self, output):
@@ -58,42 +54,6 @@ class Program:
 
     def names(self):
         return [node.name for node in self.nodes]
-
-
-_disturbance = None
-
-
-@contextlib.contextmanager
-def disturbance(seed):
-    """Programs that are traced inside move each float a node makes by a few units of its last place; None: they do not."""
-    global _disturbance
-    _disturbance = seed
-    try:
-        yield
-    finally:
-        _disturbance = None
-
-
-def disturbed(value, node, within=lambda: 0.0):
-    """`within`: the rounding of the types that the node computes in, which may be narrower than its result's."""
-    if _disturbance is None or kind(value.dtype) not in ("float", "complex") or value.size >= 1 << 20:
-        return value
-    shift = np.random.default_rng((_disturbance, node + 100)).uniform(-1, 1, value.shape)
-    return value * jnp.asarray(1 + shift * 4 * max(within(), rounding(value.dtype)), value.dtype)
-
-
-def rounding(dtype):
-    """The distance between 1 and the next number; 0 of types that are not rounded."""
-    return float(jnp.finfo(dtype).eps) if kind(dtype) in ("float", "complex") else 0.0
-
-
-def coarsest(function, operands):
-    """The coarsest rounding of a value that the function makes, inner functions' included."""
-    def of(jaxpr):
-        inner = [of(j) for j in subjaxprs(jaxpr)]
-        return max([rounding(v.aval.dtype) for e in jaxpr.eqns for v in e.outvars] + inner, default=0.0)
-
-    return of(jax.make_jaxpr(function)(*operands).jaxpr)
 
 
 class Draft:

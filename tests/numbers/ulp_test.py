@@ -8,7 +8,8 @@ LIMIT = 2.0
 COMPLEX = ("exp", "log", "sin", "sinh", "cosh", "tanh", "logistic", "pow", "div")
 COMPOSED = ("ndtr", "log_ndtr", "ndtri", "logit", "gamma", "i0", "spence", "zeta", "polygamma", "gammainc", "gammaincc", "betaln")
 LIMITS = {("tanh", "f32"): 2.6, ("tanh", "f64"): 2.6, ("erf_inv", "f64"): 2.3, ("erfc", "f64"): 2.6, ("bessel_i0e", "f64"): 2.5,
-          ("bessel_i1e", "f64"): 2.5, ("sin", "c64"): 3.0, ("pow", "c64"): 1.5}
+          ("bessel_i1e", "f64"): 2.5, ("sin", "c64"): 3.0, ("pow", "c64"): 1.5, ("tanh", "c128"): 1.5, ("tan", "c128"): 1.5,
+          ("pow", "c128"): 5.0}
 # In f64 they lose digits near their zeros between negative whole numbers; where they are positive they do not.
 POSITIVE = {("lgamma", "f64"): 3.0, ("digamma", "f64"): 2.6}
 
@@ -18,6 +19,7 @@ def test_few_ulps():
     import ulp
     rows = ulp.table(("f32", "f64"), lambda name: name not in COMPOSED, count=60)
     rows |= ulp.table(("c64",), lambda name: name in COMPLEX, count=60)
+    rows |= ulp.table(("c128",), lambda name: name in ("tan", "tanh", "pow"), count=60)
     got = ulp.evaluate({key: operands for key, operands, _ in rows.values()}, environment(1))
     wrong = []
     for case, (key, operands, truth) in rows.items():

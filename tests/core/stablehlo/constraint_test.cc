@@ -19,13 +19,19 @@ struct Case {
 };
 
 constexpr char kArguments[] =
-    "%x: tensor<4x8xf32>, %y: tensor<4x8xf64>, %i: tensor<i32>, %z: tensor<f32>, %v: tensor<8xf32>";
+    "%x: tensor<4x8xf32>, %y: tensor<4x8xf64>, %i: tensor<i32>, %z: tensor<f32>, %v: tensor<8xf32>, "
+    "%q: tensor<8x!quant.uniform<i8:f32, 2.0>>, %q0: tensor<!quant.uniform<i8:f32, 2.0>>";
 constexpr char kAdd[] =
     "({^bb0(%a: tensor<f32>, %b: tensor<f32>): %s = stablehlo.add %a, %b : tensor<f32> "
     "stablehlo.return %s : tensor<f32>})";
 constexpr char kAddNarrow[] =
     "({^bb0(%a: tensor<f16>, %b: tensor<f16>): %s = stablehlo.add %a, %b : tensor<f16> "
     "stablehlo.return %s : tensor<f16>})";
+
+constexpr char kAddQuantizedOfDouble[] =
+    "({^bb0(%a: tensor<!quant.uniform<i32:f64, 2.0>>, %b: tensor<!quant.uniform<i32:f64, 2.0>>): "
+    "%s = stablehlo.add %a, %b : tensor<!quant.uniform<i32:f64, 2.0>> "
+    "stablehlo.return %s : tensor<!quant.uniform<i32:f64, 2.0>>})";
 
 constexpr char kSlice[] =
     "({^bb0(%a: tensor<8xf32>): %s = stablehlo.slice %a [0:3] : (tensor<8xf32>) -> tensor<3xf32> "
@@ -79,6 +85,10 @@ constexpr Case kCases[] = {
     {"dot_general.*C11:", "",
      "stablehlo.dot_general %v, %v, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT, DEFAULT] : "
      "(tensor<8xf32>, tensor<8xf32>) -> tensor<f32>"},
+    {"dot_general.*I9:", "",
+     R"("stablehlo.dot_general"(%v, %v) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>, algorithm = #stablehlo.dot_algorithm<lhs_precision_type = tf32, rhs_precision_type = i8, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>}> : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>)"},
+    {"set_dimension_size.*I2:", "",
+     R"("stablehlo.set_dimension_size"(%v, %two) {dimension = 0 : i64} : (tensor<8xf32>, tensor<1xi64>) -> tensor<8xf32>)"},
     {"dynamic_iota.*C2:", "", "stablehlo.dynamic_iota %two, dim = 0 : (tensor<1xi64>) -> tensor<3xi32>"},
     {"dynamic_reshape.*C4:", "",
      "stablehlo.dynamic_reshape %v, %two : (tensor<8xf32>, tensor<1xi64>) -> tensor<8xf32>"},
@@ -99,6 +109,8 @@ constexpr Case kCases[] = {
      R"("stablehlo.composite"(%z) {name = "my.half", decomposition = @half} : (tensor<f32>) -> tensor<f64>)"},
     {"reduce .*C6:", kAddNarrow,
      R"("stablehlo.reduce"(%x, %z) BODY {dimensions = array<i64: 0, 1>} : (tensor<4x8xf32>, tensor<f32>) -> tensor<f16>)"},
+    {"reduce .*C6: operand 0 stands for f32", kAddQuantizedOfDouble,
+     R"("stablehlo.reduce"(%q, %q0) BODY {dimensions = array<i64: 0>} : (tensor<8x!quant.uniform<i8:f32, 2.0>>, tensor<!quant.uniform<i8:f32, 2.0>>) -> tensor<!quant.uniform<i32:f64, 2.0>>)"},
     {"all_reduce.*C5:", kAddNarrow,
      R"("stablehlo.all_reduce"(%x) BODY {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<4x8xf32>) -> tensor<4x8xf16>)"},
     {"reduce_window.*C4:", kAdd,
@@ -132,6 +144,11 @@ constexpr Case kCases[] = {
      R"("stablehlo.custom_call"(%x) {call_target_name = "f", operand_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>)"},
     {"custom_call.*version 3 is a dictionary", "",
      R"("stablehlo.custom_call"(%x) {call_target_name = "f", api_version = 3 : i32, backend_config = {a = 1 : i32}} : (tensor<4x8xf32>) -> tensor<4x8xf32>)"},
+    {"C4: 4 numbers of padding", "",
+     "stablehlo.convolution(%x, %x) dim_numbers = [b, f]x[o, i]->[b, f], window = {stride = [], pad = [[1, "
+     "1, 1, 1]]} "
+     "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> "
+     "tensor<4x4xf32>"},
     {"convolution.*C4:", "",
      "stablehlo.convolution(%x, %x) dim_numbers = [b, f]x[i, o]->[b, f], window = {pad = [[1, 1]]} "
      "{batch_group_count = 1 : "
