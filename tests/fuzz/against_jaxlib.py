@@ -53,7 +53,7 @@ def main():
         if told["verdict"] not in ("same", REFUSED):
             print(f"seed {told['seed']}: {told['verdict']}\n{told['detail']}\n", flush=True)
     bad = sum(n for verdict, n in counts.items() if verdict not in ("same", *JAXLIBS))
-    explained = "".join(f"; {counts[verdict]}: {verdict}" for verdict in JAXLIBS)
+    explained = "".join(f"; {counts[verdict]}: {verdict}" for verdict in JAXLIBS if counts[verdict])
     print(f"{options.count} programs from seed {options.first}: {bad} differ{explained}; {time.time() - start:.0f} s")
     return bad > 0
 
