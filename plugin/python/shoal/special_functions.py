@@ -362,7 +362,7 @@ def _bessel_i1e(x, pieces):
 def _bessel(a, first, pieces):
     """By four pieces, of which `first` is that next to zero; a >= 0."""
     _, second, near, far = pieces
-    large = _polynomial(16 / a - 1, far) * lax.rsqrt(a)
+    large = _polynomial(16 / a - 1, far) / lax.sqrt(a)
     middle = lax.select(a < 3, _polynomial((a - 1.875) * (1 / 1.125), second), _polynomial(a * 0.4 - 2.2, near))
     return lax.select(a < 0.75, first, lax.select(a < 8, middle, large))
 
