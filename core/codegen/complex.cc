@@ -183,9 +183,12 @@ class ComplexMath {
     Pair im = Sum(Times({y.re, C(y.re, 0)}, angle), Times({y.im, C(y.im, 0)}, log));
     Element value = Exp({re.high, im.high});
     Element rest = Multiply(value, {re.low, im.low});
-    // Where something is infinite there are no digits to add.
-    value.re = Add(value.re, Choose(Lt(Abs(rest.re), Inf(rest.re)), rest.re, C(rest.re, 0)));
-    value.im = Add(value.im, Choose(Lt(Abs(rest.im), Inf(rest.im)), rest.im, C(rest.im, 0)));
+    // Where something is infinite there are no digits to add, and -0 and 0 would be 0.
+    const auto with = [&](V part, V digits) {
+      V some = And(Lt(C(digits, 0), Abs(digits)), Lt(Abs(digits), Inf(digits)));
+      return Choose(some, Add(part, digits), part);
+    };
+    value = {with(value.re, rest.re), with(value.im, rest.im)};
     V base_zero = And(Eq(x.re, C(x.re, 0)), Eq(x.im, C(x.im, 0)));
     V exponent_zero = And(Eq(y.re, C(y.re, 0)), Eq(y.im, C(y.im, 0)));
     V nothing = Choose(Lt(C(y.re, 0), y.re), C(x.re, 0), Sub(Inf(x.re), Inf(x.re)));
@@ -221,7 +224,7 @@ class ComplexMath {
     V re = Quotient(Times(Times(b, r), s), divisor), im = Quotient({t, C(t, 0)}, divisor);
     V decay = F("exp", Neg(x));
     V far = Mul(Mul(Mul(C(t, 4), Div(t, b.high)), decay), decay);
-    return {CopySign(Choose(Lt(limit, x), one.high, re), z.re), Choose(Lt(limit, x), far, im)};
+    return {CopySign(Choose(Lt(limit, x), one.high, re), z.re), CopySign(Choose(Lt(limit, x), far, im), t)};
   }
   // `less` if x comes before y, real parts first, else `other`; what is not a number wins.
   Element Extreme(Element x, Element y, Element less, Element other) {
