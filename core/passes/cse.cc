@@ -17,17 +17,36 @@ absl::InlinedVector<const Instruction*, 3> KeyOperands(const Instruction& instru
   return operands;
 }
 
+bool IsCollective(const Instruction& instruction) {
+  return IsCrossDevice(instruction.opcode()) &&
+         std::holds_alternative<CollectiveAttributes>(instruction.attributes());
+}
+
+// The channel only tells XLA's collectives apart.
+Attributes WithoutChannel(const Instruction& collective) {
+  CollectiveAttributes attributes = collective.attributes<CollectiveAttributes>();
+  attributes.channel_id = 0;
+  return attributes;
+}
+
+bool SameAttributes(const Instruction& a, const Instruction& b) {
+  if (IsCollective(a) && IsCollective(b)) return WithoutChannel(a) == WithoutChannel(b);
+  return a.attributes() == b.attributes();
+}
+
 uint64_t HashOfInstruction(const Instruction& instruction) {
   uint64_t hash = absl::HashOf(instruction.opcode(), instruction.shape());
   for (const Instruction* operand : KeyOperands(instruction)) hash = absl::HashOf(hash, operand->id());
   // Big constants: their attributes' hash reads all bytes, which is once.
-  return absl::HashOf(hash, HashOf(instruction.attributes()), instruction.called().size());
+  const uint64_t of_attributes =
+      IsCollective(instruction) ? HashOf(WithoutChannel(instruction)) : HashOf(instruction.attributes());
+  return absl::HashOf(hash, of_attributes, instruction.called().size());
 }
 
 bool SameBodies(const Computation& a, const Computation& b);
 
 bool SameInstruction(const Instruction& a, const Instruction& b) {
-  if (a.opcode() != b.opcode() || a.shape() != b.shape() || !(a.attributes() == b.attributes()) ||
+  if (a.opcode() != b.opcode() || a.shape() != b.shape() || !SameAttributes(a, b) ||
       a.shardings() != b.shardings() || a.called().size() != b.called().size())
     return false;
   for (size_t i = 0; i < a.called().size(); ++i) {
@@ -57,7 +76,7 @@ bool MayMerge(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   return opcode != Opcode::kParameter && opcode != Opcode::kOptimizationBarrier && opcode != Opcode::kWhile &&
          opcode != Opcode::kConditional && opcode != Opcode::kCall && opcode != Opcode::kManualComputation &&
-         !IsCrossDevice(opcode) && !HasSideEffect(opcode);
+         (!IsCrossDevice(opcode) || IsCollective(instruction)) && !HasSideEffect(opcode);
 }
 
 bool MergeIn(Computation& computation) {

@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/origin.h"
 #include "core/passes/loop_state.h"
 
 namespace shoal {
@@ -23,6 +24,16 @@ Instruction* WithShardings(Instruction* value, const Instruction& from) {
   return constraint;
 }
 
+// Where JAX has traced a function once for many callers, nothing in it says where the user wrote it: what has
+// no file of its own is of the call's.
+void TakeSource(const Origin& call, Instruction& inlined) {
+  Origin own = ParseOrigin(inlined.op_name());
+  if (call.file.empty() || own.name.empty() || !own.file.empty()) return;
+  own.file = call.file;
+  own.line = call.line;
+  inlined.set_op_name(OriginText(own));
+}
+
 bool InlineIn(Computation& computation, const absl::flat_hash_map<const Computation*, int>& call_counts) {
   bool changed = false;
   for (Instruction* call : computation.instructions()) {
@@ -30,7 +41,8 @@ bool InlineIn(Computation& computation, const absl::flat_hash_map<const Computat
     const std::vector<Instruction*> arguments(call->operands().begin(), call->operands().end());
     const Computation& callee = *call->called(0);
     const bool shared = call_counts.at(&callee) > 1;
-    Instruction* result = WithShardings(InlineBody(callee, arguments, computation, shared), *call);
+    Instruction* result =
+        WithShardings(InlineBody(callee, arguments, computation, shared, call->op_name()), *call);
     call->ReplaceAllUsesWith(result);
     computation.Remove(call);
     changed = true;
@@ -41,7 +53,8 @@ bool InlineIn(Computation& computation, const absl::flat_hash_map<const Computat
 }  // namespace
 
 Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const> arguments,
-                        Computation& into, bool copy_control) {
+                        Computation& into, bool copy_control, absl::string_view call_name) {
+  const Origin call = ParseOrigin(call_name);
   absl::flat_hash_map<const Instruction*, Instruction*> clones;
   for (const Instruction* instruction : callee.instructions()) {
     if (instruction->opcode() == Opcode::kParameter) {
@@ -51,6 +64,7 @@ Instruction* InlineBody(const Computation& callee, absl::Span<Instruction* const
     std::vector<Instruction*> operands;
     for (const Instruction* operand : instruction->operands()) operands.push_back(clones.at(operand));
     Instruction* clone = into.AddClone(*instruction, operands);
+    TakeSource(call, *clone);
     clones[instruction] = clone;
     if (!copy_control || FamilyOf(clone->opcode()) != OpFamily::kControlFamily) continue;
     for (int64_t i = 0; i < static_cast<int64_t>(clone->called().size()); ++i)

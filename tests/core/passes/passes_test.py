@@ -304,6 +304,14 @@ def test_collectives_combine():
     assert after.count("all-reduce(") == 3
 
 
+def test_cse_merges_collectives_but_for_their_channels():
+    text = text_of("x = f32[3] parameter(0) a = f32[6] all-gather(x), channel_id=1, replica_groups={{0,1}}, dimensions={0} "
+                   "b = f32[6] all-gather(x), channel_id=2, replica_groups={{0,1}}, dimensions={0} "
+                   "c = f32[6] all-gather(x), channel_id=3, replica_groups={{1,0}}, dimensions={0} "
+                   "s = f32[6] add(a, b) ROOT r = f32[6] subtract(s, c)")
+    assert hlo_oracle.optimize(text, "cse").count("all-gather(") == 2
+
+
 def test_cse_leaves_one_of_each():
     after = check("cse,dce", *OTHERS[1][2:])
     assert after.count(" add(") == 1 and after.count(" multiply(") == 1

@@ -30,6 +30,18 @@ assert told(lambda a: a + 1, arg((8, 8), "x")).collectives == []
     )
 
 
+# JAX traces jnp's functions once for all their callers.
+def test_what_a_library_function_sends_is_of_the_line_that_calls_it():
+    run(
+        EIGHT
+        + """
+r = told(lambda a: jnp.linalg.eigvalsh(a @ a.T), arg((32, 32), "x"))
+assert r.collectives and all(c.source.startswith("<string>:") for c in r.collectives), str(r)
+""",
+        SHOAL_NUM_DEVICES="8",
+    )
+
+
 def test_a_loop_counts_as_often_as_it_runs():
     run(
         EIGHT
