@@ -57,8 +57,10 @@ def functions(path):
         for name, lines in bodies.items():
             if name in called or "func.func" not in source_of(lines):
                 continue
-            used = [mesh for mesh in meshes if re.search(re.escape(re.search(r"@[\w.]+", mesh)[0]) + r"\b", part)]
-            yield used or meshes[:1], name, lines, "\n".join(source_of(bodies[c]) for c in bodies if c in called)
+            callees = "\n".join(source_of(bodies[c]) for c in bodies if c in called)
+            source = source_of(lines) + callees
+            used = [mesh for mesh in meshes if re.search(re.escape(re.search(r"@[\w.]+", mesh)[0]) + r"\b", source)]
+            yield used or meshes[:1], name, lines, callees
 
 
 class Case:
