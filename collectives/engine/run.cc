@@ -115,8 +115,10 @@ void Run::Lane::StartRound() {
   reductions_.reserve(reductions);
   ready_.clear();
   unfinished_ = static_cast<int>(steps.size());
-  PostReceives(steps);
+  // Announcements go before the answers to the peers', and so before the data that these ask for: behind
+  // data, the other direction would stand still until all of it has gone.
   PostSends(steps);
+  PostReceives(steps);
 }
 
 void Run::Lane::PostReceives(const std::vector<Step>& steps) {

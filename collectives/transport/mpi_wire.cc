@@ -6,6 +6,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "collectives/transport/module.h"
 #include "collectives/transport/mpi_module/mpi_module.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
@@ -19,6 +21,9 @@ constexpr size_t kFramesUnderWay = 256;
 constexpr absl::Duration kLastFrames = absl::Seconds(1);
 // MPI counts in int.
 constexpr int64_t kPieceBytes = int64_t{1} << 30;
+// Without RDMA: what every MPI sends over TCP without a handshake of its own, header included, and how many
+// such pieces a bulk may have.
+constexpr int64_t kEagerPieceBytes = 60 << 10, kMostEagerPieces = 1024;
 // Every MPI allows tags up to here. Bulks of a pair that share a tag keep their order.
 constexpr int kTags = 32767;
 
@@ -37,13 +42,16 @@ absl::StatusOr<std::unique_ptr<MpiWire>> MpiWire::Create(const Topology& topolog
   SHOAL_RETURN_IF_ERROR(CheckUsable(topology));
   SHOAL_ASSIGN_OR_RETURN(Mpi * mpi, Mpi::Load());
   const auto key = [&](int process) { return absl::StrCat("shoal/", topology.job, "/mpi/", process); };
-  SHOAL_RETURN_IF_ERROR(store->Set(key(topology.self.value()), absl::StrCat(mpi->rank())));
+  SHOAL_RETURN_IF_ERROR(
+      store->Set(key(topology.self.value()), absl::StrCat(mpi->rank(), HasRdmaDevice() ? " rdma" : "")));
   std::unique_ptr<MpiWire> wire(new MpiWire(mpi));
   wire->processes_.resize(mpi->size(), ProcessId(-1));
   for (int p = 0; p < topology.process_count(); ++p) {
     int rank = -1;
     SHOAL_ASSIGN_OR_RETURN(const std::string text, store->Get(key(p), timeout));
-    if (!absl::SimpleAtoi(text, &rank) || rank < 0 || rank >= mpi->size()) {
+    absl::string_view number = text;
+    if (absl::ConsumeSuffix(&number, " rdma")) wire->all_eager_ = false;  // both ends must cut alike
+    if (!absl::SimpleAtoi(number, &rank) || rank < 0 || rank >= mpi->size()) {
       return absl::InternalError(absl::StrCat("the store holds no MPI rank of process ", p, ": ", text));
     }
     wire->processes_[rank] = ProcessId(p);
@@ -117,8 +125,10 @@ void MpiWire::BulkReceive(ProcessId from, uint64_t bulk_id, absl::Span<char> int
 void MpiWire::StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* data, int64_t size) {
   BulkList::Bulk bulk{sending, peer, bulk_id};
   const int tag = static_cast<int>(bulk_id % kTags), rank = ranks_[peer.value()];
-  for (int64_t offset = 0; offset < size && bulk.status.ok(); offset += kPieceBytes) {
-    const long bytes = static_cast<long>(std::min(kPieceBytes, size - offset));
+  const bool eager = all_eager_ && size <= kMostEagerPieces * kEagerPieceBytes;
+  const int64_t piece = eager ? kEagerPieceBytes : kPieceBytes;
+  for (int64_t offset = 0; offset < size && bulk.status.ok(); offset += piece) {
+    const long bytes = static_cast<long>(std::min(piece, size - offset));
     void* request = nullptr;
     const int started = sending ? mpi_->table().send(data + offset, bytes, rank, tag, &request)
                                 : mpi_->table().receive(data + offset, bytes, rank, tag, &request);

@@ -49,6 +49,7 @@ class MpiWire : public Wire {
   const WireCapabilities capabilities_{"MPI", 16 << 10, /*bulk_channel=*/true, /*rings=*/false};
   std::vector<int> ranks_;            // MPI rank by process; -1 for self
   std::vector<ProcessId> processes_;  // by MPI rank
+  bool all_eager_ = true;             // no process of the job has RDMA (module.h)
   std::deque<SentFrame> sent_;        // not yet taken by MPI
   std::vector<SentFrame> spare_;
   BulkList bulks_;

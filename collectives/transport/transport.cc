@@ -72,18 +72,21 @@ void Transport::SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char
   SendFrame(to, header, bytes);
 }
 
-// The receiver has asked for the data of a bulk. A cancelled one is no longer known; its receiver has been
-// told by other means.
-void Transport::StartSending(uint64_t bulk_id) {
-  const auto it = outgoing_.find(bulk_id);
-  if (it == outgoing_.end()) return;
-  Wire* wire = WireTo(it->second.to);
-  if (wire->capabilities().bulk_channel) {
-    it->second.on_channel = true;
-    wire->BulkSend(it->second.to, bulk_id, it->second.data);
-  } else {
-    it->second.streamed = 0;
+// Receivers have asked for the data of bulks. A cancelled one is no longer known; its receiver has been told
+// by other means.
+void Transport::StartSending() {
+  for (const uint64_t bulk_id : asked_for_) {
+    const auto it = outgoing_.find(bulk_id);
+    if (it == outgoing_.end()) continue;
+    Wire* wire = WireTo(it->second.to);
+    if (wire->capabilities().bulk_channel) {
+      it->second.on_channel = true;
+      wire->BulkSend(it->second.to, bulk_id, it->second.data);
+    } else {
+      it->second.streamed = 0;
+    }
   }
+  asked_for_.clear();
 }
 
 bool Transport::FlushQueues() {
@@ -262,7 +265,8 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
     case FrameKind::kBulkDone:
       return OnBulkSent(header.bulk_id, absl::OkStatus());
     case FrameKind::kBulkReady:
-      return StartSending(header.bulk_id);
+      asked_for_.push_back(header.bulk_id);  // behind the answers to what came with it
+      return;
     case FrameKind::kBulkData:
       return TakePiece(from, header, payload);
     case FrameKind::kControl:
@@ -276,6 +280,7 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
 bool Transport::Poll() {
   bool worked = FlushQueues();
   for (const auto& wire : wires_) worked = wire->Poll(this) || worked;
+  StartSending();
   return Stream() || worked;
 }
 

@@ -152,7 +152,7 @@ class Transport : private FrameSink {
   void Match(ProcessId from, const FrameHeader& header, absl::Span<const char> payload, const Wanted& wanted);
   void MatchBulk(ProcessId from, const FrameHeader& header, const Wanted& wanted);
   void FinishBulk(ProcessId from, uint64_t bulk_id);
-  void StartSending(uint64_t bulk_id);
+  void StartSending();
   void TakePiece(ProcessId from, const FrameHeader& header, absl::Span<const char> payload);
   bool FlushQueues();
   bool Stream();
@@ -164,7 +164,8 @@ class Transport : private FrameSink {
   uint64_t last_bulk_id_ = 0;
   absl::flat_hash_map<Key, Arrived> arrived_;
   absl::flat_hash_map<Key, Wanted> wanted_;
-  absl::flat_hash_map<uint64_t, Outgoing> outgoing_;                        // by bulk id
+  absl::flat_hash_map<uint64_t, Outgoing> outgoing_;  // by bulk id
+  std::vector<uint64_t> asked_for_;                   // bulks of ours, since the last Poll
   absl::flat_hash_map<std::pair<ProcessId, uint64_t>, Incoming> incoming_;  // by sender and its bulk id
   absl::flat_hash_map<ProcessId, std::deque<Queued>> queues_;               // what the wire had no room for
   absl::flat_hash_map<ProcessId, absl::Status> lost_;                       // or left

@@ -44,6 +44,7 @@ absl::StatusOr<const ShoalUcxTable*> LoadModule() {
   // registered memory needs.
   setenv("UCX_HANDLE_ERRORS", "none", /*overwrite=*/0);
   setenv("UCX_MEM_EVENTS", "no", /*overwrite=*/0);
+  if (!HasRdmaDevice()) setenv("UCX_RNDV_THRESH", "inf", /*overwrite=*/0);
   const absl::StatusOr<void*> symbol =
       ModuleSymbol("libshoal_ucx.so", SHOAL_UCX_MODULE_BUILD_PATH, "ShoalUcxModule");
   if (!symbol.ok()) return Annotate(symbol.status(), "UCX is not available");
