@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # C++ tests under a sanitizer:  scripts/sanitize.sh tsan|asan [LABEL]
 # LABEL is a folder under tests/, collectives by default, with all below it. What libraries that are not built for the
-# sanitizer make it say is passed over by tests/*.supp, each line with its reason.
+# sanitizer make it say is passed over by tests/tsan.supp, each line with its reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?tsan or asan} label=${2:-collectives}
@@ -11,6 +11,5 @@ modules=$(ninja -C "build/$preset" -t targets all | grep -oE "^shoal_(mpi|ucx):"
 ninja -C "build/$preset" -j2 $tests $modules
 # Processes that a test starts, and mpirun's, have it from here.
 export TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp
-export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 exec ctest --test-dir "build/$preset" -L "^$label" --output-on-failure --no-tests=error

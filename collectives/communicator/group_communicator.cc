@@ -247,8 +247,10 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
   if (!planned.ok()) return planned.status();
   const int g = (*planned)->group_of[call.self.value()], member = (*planned)->member_of[call.self.value()];
   if (g < 0 && op.kind == CollectiveKind::kCollectiveBroadcast) {
-    for (size_t i = 0; i < op.arrays.size(); ++i)
-      std::memset(call.outputs[i], 0, op.arrays[i].elements * ByteWidth(op.arrays[i].type));
+    for (size_t i = 0; i < op.arrays.size(); ++i) {
+      auto* output = static_cast<char*>(call.outputs[i]);  // null where there are no elements
+      std::fill_n(output, op.arrays[i].elements * ByteWidth(op.arrays[i].type), 0);
+    }
     return absl::OkStatus();
   }
   if (g < 0) {

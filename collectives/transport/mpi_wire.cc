@@ -66,6 +66,7 @@ MpiWire::~MpiWire() {
   const absl::Time limit = absl::Now() + kLastFrames;
   while (!sent_.empty() && absl::Now() < limit) FreeSentFrames();
   if (!sent_.empty()) new std::deque<SentFrame>(std::move(sent_));
+  if (!arriving_.empty()) new std::deque<ArrivingFrame>(std::move(arriving_));
 }
 
 void MpiWire::FreeSentFrames() {
@@ -96,20 +97,41 @@ bool MpiWire::TrySend(ProcessId to, const FrameHeader& header, absl::Span<const 
   return true;
 }
 
-bool MpiWire::Poll(FrameSink* sink) {
+// In the order of each sender. A frame whose sender has died meanwhile may never be whole: nobody waits for
+// it.
+bool MpiWire::TakeFrames(FrameSink* sink) {
   bool worked = false;
   const ShoalMpiTable& mpi = mpi_->table();
-  FreeSentFrames();
   int rank = 0;
   long bytes = 0;
   while (mpi.probe_frame(&rank, &bytes) > 0) {
     worked = true;
-    std::vector<char> frame(bytes);
-    if (mpi.take_frame(frame.data(), bytes) < 0 || bytes < static_cast<long>(sizeof(FrameHeader))) continue;
-    FrameHeader header;
-    std::memcpy(&header, frame.data(), sizeof(header));
-    sink->OnFrame(processes_[rank], header, absl::MakeConstSpan(frame).subspan(sizeof(header)));
+    ArrivingFrame frame{processes_[rank], std::vector<char>(bytes)};
+    if (mpi.take_frame(frame.bytes.data(), bytes, &frame.request) >= 0) arriving_.push_back(std::move(frame));
   }
+  for (auto frame = arriving_.begin(); frame != arriving_.end();) {
+    const bool behind = std::any_of(
+        arriving_.begin(), frame, [&](const ArrivingFrame& earlier) { return earlier.from == frame->from; });
+    const int state = behind ? 0 : frame->request == nullptr ? 1 : mpi.test(&frame->request);
+    if (state == 0) {
+      ++frame;
+      continue;
+    }
+    worked = true;
+    FrameHeader header;
+    if (state > 0 && frame->bytes.size() >= sizeof(header)) {
+      std::memcpy(&header, frame->bytes.data(), sizeof(header));
+      sink->OnFrame(frame->from, header, absl::MakeConstSpan(frame->bytes).subspan(sizeof(header)));
+    }
+    frame = arriving_.erase(frame);
+  }
+  return worked;
+}
+
+bool MpiWire::Poll(FrameSink* sink) {
+  const ShoalMpiTable& mpi = mpi_->table();
+  FreeSentFrames();
+  const bool worked = TakeFrames(sink);
   return bulks_.End(sink, mpi.test, [&] { return Error("bulk data over MPI"); }) || worked;
 }
 

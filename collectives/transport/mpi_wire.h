@@ -39,9 +39,15 @@ class MpiWire : public Wire {
     std::vector<char> bytes;
     void* request = nullptr;
   };
+  struct ArrivingFrame {
+    ProcessId from;
+    std::vector<char> bytes;
+    void* request = nullptr;  // null once it is here
+  };
 
   explicit MpiWire(const Mpi* mpi) : mpi_(mpi) {}
   void FreeSentFrames();
+  bool TakeFrames(FrameSink* sink);
   void StartBulk(bool sending, ProcessId peer, uint64_t bulk_id, char* data, int64_t size);
   absl::Status Error(absl::string_view what) const;
 
@@ -52,6 +58,7 @@ class MpiWire : public Wire {
   bool all_eager_ = true;             // no process of the job has RDMA (module.h)
   std::deque<SentFrame> sent_;        // not yet taken by MPI
   std::vector<SentFrame> spare_;
+  std::deque<ArrivingFrame> arriving_;  // under way, or behind one of the same sender that is
   BulkList bulks_;
 };
 

@@ -12,6 +12,7 @@ from jobs import command, environment, finish, free_port, mpirun, shoalrun as ru
 ERRORS = {
     "kill": r"UNAVAILABLE: process 1 \(.*pid \d+.*\) (died|has ended)",
     "quit": r"UNAVAILABLE: process 1 \(.*pid \d+.*\) (died|has ended)",
+    "unread": r"UNAVAILABLE: process 1 \(.*pid \d+.*\) (died|has ended)",
     "exit": r"UNAVAILABLE: process 1 \(.*pid \d+\) has left the job: its program ended",
     "exception": r"UNAVAILABLE: process 1 \(.*pid \d+\) has left the job: its program ended by ValueError: the data of step 7",
     "stop": r"DEADLINE_EXCEEDED: process 1 \(.*pid \d+\).*has not (come|sent).*it has not answered for .*stopped",
@@ -21,7 +22,7 @@ ERRORS = {
     "other shape": r"FAILED_PRECONDITION: processes run other programs",
     "link": r"UNAVAILABLE: process [0-3] \(.*pid \d+.*\) (died, or its host cannot be reached|has ended, or its connection broke)",
 }
-CELLS = [("kill", "shm"), ("exception", "jax"), ("stop", "shm"), ("other order", "shm"), ("other shape", "ucx")]
+CELLS = [("kill", "shm"), ("unread", "mpi"), ("exception", "jax"), ("stop", "shm"), ("other order", "shm"), ("other shape", "ucx")]
 HOST_CELLS = [("exception", "hosts mpi"), ("exit", "hosts ucx"), ("link", "hosts ucx")]
 
 

@@ -18,7 +18,7 @@ import time
 from hosts import Hosts, can_make_hosts
 from jobs import MPIRUN, command, environment, free_port, start
 
-FAULTS = ("kill", "quit", "exit", "exception", "stop", "busy", "other program", "other order", "other shape", "link", "slow")
+FAULTS = ("kill", "quit", "unread", "exit", "exception", "stop", "busy", "other program", "other order", "other shape", "link", "slow")
 # One host, or (the last two) two hosts of two processes.
 TRANSPORTS = ("shm", "jax", "mpi", "ucx", "hosts mpi", "hosts ucx")
 # Processes that are alive, but do not come, are an error after this long.

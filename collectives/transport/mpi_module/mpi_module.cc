@@ -119,9 +119,16 @@ int ProbeFrame(int* from, long* bytes) {
   });
 }
 
-int TakeFrame(void* data, long bytes) {
+int TakeFrame(void* data, long bytes, void** request) {
   return Guarded([&] {
-    return Check(MPI_Mrecv(data, static_cast<int>(bytes), MPI_BYTE, &probed, MPI_STATUS_IGNORE), "MPI_Mrecv");
+    MPI_Request handle = MPI_REQUEST_NULL;
+    int done = 0;
+    if (Check(MPI_Imrecv(data, static_cast<int>(bytes), MPI_BYTE, &probed, &handle), "MPI_Imrecv") < 0 ||
+        Check(MPI_Test(&handle, &done, MPI_STATUS_IGNORE), "MPI_Test") < 0) {
+      return -1;
+    }
+    *request = done ? nullptr : new MPI_Request(handle);
+    return done ? 1 : 0;
   });
 }
 

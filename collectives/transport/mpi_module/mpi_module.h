@@ -8,7 +8,7 @@
 
 extern "C" {
 
-enum { kShoalMpiVersion = 2 };
+enum { kShoalMpiVersion = 3 };
 
 struct ShoalMpiTable {
   int version;
@@ -22,7 +22,8 @@ struct ShoalMpiTable {
   // Frames: small messages on a communicator of their own, in order.
   int (*send_frame)(const void* data, long bytes, int to, void** request);
   int (*probe_frame)(int* from, long* bytes);  // 1: the next frame; take_frame must follow
-  int (*take_frame)(void* data, long bytes);
+  // 0: it is under way still, `request` is set for test. One whose sender has died may never come.
+  int (*take_frame)(void* data, long bytes, void** request);
   int (*test)(void** request);     // 1: ended and freed
   void (*cancel)(void** request);  // the memory is not used any more, as far as MPI lets us
   void (*finalize)();

@@ -54,11 +54,13 @@ class ProcessesTest : public testing::Test {
     return results;
   }
 
+  // Under address sanitizer leaks are not looked for: Open MPI unloads its components without freeing what
+  // they hold, and a suppression finds no name for them then.
   Result StartMpi(const std::string& scenario, int processes, int devices) {
     const std::string command =
-        absl::StrCat("SHOAL_SHM=0 SHOAL_TIMEOUT_S=2 timeout 100 mpirun -n ", processes,
-                     " --oversubscribe --allow-run-as-root --bind-to none ", COLLECTIVES_PROCESS, " ",
-                     scenario, " ", folder_, " ", processes, " ", devices, " 2>&1");
+        absl::StrCat("ASAN_OPTIONS=detect_leaks=0 SHOAL_SHM=0 SHOAL_TIMEOUT_S=2 timeout 100 mpirun -n ",
+                     processes, " --oversubscribe --allow-run-as-root --bind-to none ", COLLECTIVES_PROCESS,
+                     " ", scenario, " ", folder_, " ", processes, " ", devices, " 2>&1");
     return Collect(popen(command.c_str(), "r"));
   }
   static bool HasMpi() { return system("which mpirun >/dev/null 2>&1") == 0; }
