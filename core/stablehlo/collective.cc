@@ -355,9 +355,10 @@ absl::Status ImportCollectiveReduce(OpImporter& c) {
   return c.FinishEach(results);
 }
 
+namespace {
+
 // Pairs are of partitions within each replica if there is a channel, otherwise of replicas.
-absl::Status ImportCollectivePermute(OpImporter& c) {
-  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+absl::StatusOr<CollectiveAttributes> PairsOf(const OpImporter& c, const ModuleConfig& config) {
   const MlirAttribute* pairs = c.Find("source_target_pairs");
   if (pairs != nullptr && pairs->kind == MlirAttributeKind::kDenseElements && pairs->type != nullptr) {
     const DimVector& dims = pairs->type->dims;
@@ -367,8 +368,7 @@ absl::Status ImportCollectivePermute(OpImporter& c) {
   CollectiveAttributes attributes;
   SHOAL_ASSIGN_OR_RETURN(attributes.channel_id, c.IntOr("channel_id", 0));
   SHOAL_ASSIGN_OR_RETURN(IntVector flat, c.Ints("source_target_pairs"));
-  const int64_t partitions = c.module().config().num_partitions;
-  const int64_t replicas = c.module().config().num_replicas;
+  const int64_t partitions = config.num_partitions, replicas = config.num_replicas;
   const bool by_partition = attributes.channel_id > 0;
   const int64_t copies = by_partition ? replicas : partitions;
   const int64_t range = by_partition ? partitions : replicas;
@@ -386,7 +386,45 @@ absl::Status ImportCollectivePermute(OpImporter& c) {
     }
   }
   attributes.use_global_device_ids = true;
+  return attributes;
+}
+
+}  // namespace
+
+absl::Status ImportCollectivePermute(OpImporter& c) {
+  SHOAL_RETURN_IF_ERROR(c.Expect(1));
+  SHOAL_ASSIGN_OR_RETURN(CollectiveAttributes attributes, PairsOf(c, c.module().config()));
   return c.Emit(Opcode::kCollectivePermute, c.operands(), std::move(attributes));
+}
+
+// Every device runs the program, so a send and the recv of its pairs are a collective-permute, where the send
+// stands; its token says nothing, for who needs the result waits for it.
+absl::Status ImportSendToDevice(OpImporter& c) {
+  SHOAL_ASSIGN_OR_RETURN(const CollectiveAttributes attributes, PairsOf(c, c.module().config()));
+  DeviceSend send{attributes.channel_id, attributes.source_target_pairs, {}};
+  for (Instruction* array : c.operands().subspan(0, c.operands().size() - 1))
+    send.arrays.push_back(c.Add(Opcode::kCollectivePermute, array->shape(), {array}, attributes));
+  c.region().sends().push_back(std::move(send));
+  return c.Alias(c.operands().back());
+}
+
+absl::Status ImportRecvFromDevice(OpImporter& c) {
+  SHOAL_ASSIGN_OR_RETURN(const CollectiveAttributes attributes, PairsOf(c, c.module().config()));
+  std::vector<DeviceSend>& sends = c.region().sends();
+  const auto send = std::find_if(sends.begin(), sends.end(), [&](const DeviceSend& each) {
+    return each.channel_id == attributes.channel_id && each.pairs == attributes.source_target_pairs &&
+           each.arrays.size() + 1 == c.op().results.size();
+  });
+  if (send == sends.end()) {
+    return c.NotSupported(
+        "it receives from a device, and no send with its channel, pairs and number of arrays stands before "
+        "it "
+        "in the same block: use collective_permute");
+  }
+  std::vector<Instruction*> results = std::move(send->arrays);
+  sends.erase(send);
+  results.push_back(c.operand(0));
+  return c.FinishEach(results);
 }
 
 namespace {

@@ -100,8 +100,10 @@ absl::Status ImportCollectiveBroadcast(OpImporter& c);
 absl::Status ImportCollectivePermute(OpImporter& c);
 absl::Status ImportCollectiveReduce(OpImporter& c);
 absl::Status ImportPartitionId(OpImporter& c);
+absl::Status ImportRecvFromDevice(OpImporter& c);
 absl::Status ImportReduceScatter(OpImporter& c);
 absl::Status ImportReplicaId(OpImporter& c);
+absl::Status ImportSendToDevice(OpImporter& c);
 // sharding.cc
 absl::Status ImportManualComputation(OpImporter& c);
 absl::Status ImportNamedComputation(OpImporter& c);

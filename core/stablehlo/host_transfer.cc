@@ -1,6 +1,6 @@
 // What programs exchange with the host while they run: send and recv with is_host_transfer become HLO's host
-// transfers (core/hlo/host_transfer.h). Older ways are refused in words, so that who meets one knows what to
-// write instead.
+// transfers (core/hlo/host_transfer.h); those between devices are collectives (collective.cc). Older ways are
+// refused in words, so that who meets one knows what to write instead.
 #include "core/hlo/host_transfer.h"
 
 #include "absl/strings/str_cat.h"
@@ -11,20 +11,16 @@ namespace shoal {
 namespace {
 
 // Channel types, as the specification numbers them.
-constexpr int64_t kDeviceToHost = 2, kHostToDevice = 3;
+constexpr int64_t kDeviceToDevice = 1, kDeviceToHost = 2, kHostToDevice = 3;
 
-// The channel of a transfer with the host, whose type must be `wanted`.
-absl::StatusOr<int64_t> HostChannelOf(const OpImporter& c, int64_t wanted) {
+// Whether it is with the host; then the channel's type must be `with_host`, else that between devices.
+absl::StatusOr<bool> IsWithHost(const OpImporter& c, int64_t with_host) {
   SHOAL_ASSIGN_OR_RETURN(const bool is_host_transfer, c.BoolOr("is_host_transfer", false));
+  const int64_t wanted = is_host_transfer ? with_host : kDeviceToDevice;
   SHOAL_ASSIGN_OR_RETURN(const int64_t type, c.IntOr("channel_type", wanted));
-  if (!is_host_transfer) {
-    return c.NotSupported("it is between devices, not with the host: use collective_permute instead");
-  }
-  if (type != wanted) {
-    return c.Error("C5", absl::StrCat("the channel's type is ", type,
-                                      ", that of this transfer with the host is ", wanted));
-  }
-  return c.Int("channel_id");
+  if (type == wanted) return is_host_transfer;
+  return c.Error("C5", absl::StrCat("the channel's type is ", type, ", that of a transfer ",
+                                    is_host_transfer ? "with the host" : "between devices", " is ", wanted));
 }
 
 }  // namespace
@@ -39,7 +35,9 @@ absl::Status ImportSend(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(c.Expect(n, 1));
   if (n == 0 || !c.operand_shape(n - 1).IsToken()) return c.Error("I2", "the last operand is not a token");
   for (size_t i = 0; i + 1 < n; ++i) SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
-  SHOAL_ASSIGN_OR_RETURN(const int64_t channel, HostChannelOf(c, kDeviceToHost));
+  SHOAL_ASSIGN_OR_RETURN(const bool with_host, IsWithHost(c, kDeviceToHost));
+  if (!with_host) return ImportSendToDevice(c);
+  SHOAL_ASSIGN_OR_RETURN(const int64_t channel, c.Int("channel_id"));
   return c.Emit(Opcode::kCustomCall, c.operands(), HostTransfer(/*sends=*/true, channel));
 }
 
@@ -54,7 +52,9 @@ absl::Status ImportRecv(OpImporter& c) {
       return c.Error(
           absl::StrCat("result ", i, " is ", shape.ToString(), ": arrays come first, a token last"));
   }
-  SHOAL_ASSIGN_OR_RETURN(const int64_t channel, HostChannelOf(c, kHostToDevice));
+  SHOAL_ASSIGN_OR_RETURN(const bool with_host, IsWithHost(c, kHostToDevice));
+  if (!with_host) return ImportRecvFromDevice(c);
+  SHOAL_ASSIGN_OR_RETURN(const int64_t channel, c.Int("channel_id"));
   return c.Emit(Opcode::kCustomCall, c.operands(), HostTransfer(/*sends=*/false, channel));
 }
 

@@ -82,6 +82,13 @@ class Importer {
   int depth_ = 0;
 };
 
+// A send to another device that no recv has taken yet.
+struct DeviceSend {
+  int64_t channel_id = 0;
+  Pairs pairs;                       // of partitions of all replicas
+  std::vector<Instruction*> arrays;  // as they arrive
+};
+
 // Imports the operations of one block into one computation.
 class RegionImporter {
  public:
@@ -90,6 +97,7 @@ class RegionImporter {
 
   Importer& importer() { return importer_; }
   Computation& computation() { return computation_; }
+  std::vector<DeviceSend>& sends() { return sends_; }  // in the program's order
   void Bind(const MlirValue* value, Instruction* instruction) { values_[value] = instruction; }
   // The instruction of a value that is bound, or a copy of the constant that defines it outside.
   absl::StatusOr<Instruction*> Lookup(const MlirValue* value, const MlirOperation& user);
@@ -102,6 +110,7 @@ class RegionImporter {
   Importer& importer_;
   Computation& computation_;
   absl::flat_hash_map<const MlirValue*, Instruction*> values_;
+  std::vector<DeviceSend> sends_;
 };
 
 // One operation while it is imported.

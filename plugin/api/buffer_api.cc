@@ -181,6 +181,31 @@ absl::Status DecreaseExternalReferenceCount(PJRT_Buffer_DecreaseExternalReferenc
   return args.buffer->buffer->DecreaseExternalReferenceCount();
 }
 
+// The new buffer's contents are whole once the old one's are and the caller has called back, which it does
+// once.
+absl::Status DonateWithControlDependency(PJRT_Buffer_DonateWithControlDependency_Args& args) {
+  PjRtBuffer& buffer = *args.buffer->buffer;
+  SHOAL_ASSIGN_OR_RETURN(PjRtBuffer::Use use, buffer.TryDonate());
+  if (use.memory == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("donating ", buffer.shape().ToString(),
+                     ": somebody outside or another buffer holds its memory; copy it instead"));
+  }
+  auto* dependency = new Promise;
+  const Future definition = Join({use.definition, dependency->future()});
+  args.callback_data = dependency;
+  args.dependency_ready_callback = [](PJRT_Buffer_DonateWithControlDependency_Callback_Args* ready) {
+    auto* dependency = static_cast<Promise*>(ready->callback_data);
+    dependency->Set(StatusOf(ready->error_code, ready->error_message, ready->error_message_size));
+    delete dependency;
+  };
+  args.out_buffer =
+      NewBuffer(std::make_unique<PjRtBuffer>(buffer.shape(), buffer.memory_space(), std::move(use.memory),
+                                             definition, buffer.minor_to_major()),
+                args.buffer->client);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void BindBuffer(PJRT_Api& api) {
@@ -207,6 +232,7 @@ void BindBuffer(PJRT_Api& api) {
   SHOAL_BIND(api, Buffer_OpaqueDeviceMemoryDataPointer, OpaqueDeviceMemoryDataPointer);
   SHOAL_BIND(api, Buffer_IncreaseExternalReferenceCount, IncreaseExternalReferenceCount);
   SHOAL_BIND(api, Buffer_DecreaseExternalReferenceCount, DecreaseExternalReferenceCount);
+  SHOAL_BIND(api, Buffer_DonateWithControlDependency, DonateWithControlDependency);
 }
 
 }  // namespace shoal

@@ -131,9 +131,8 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized,
   options.allow_spmd_sharding_propagation_to_outputs.assign(
       build.allow_spmd_sharding_propagation_to_output().begin(),
       build.allow_spmd_sharding_propagation_to_output().end());
-  if (proto.parameter_is_tupled_arguments()) {
-    return absl::UnimplementedError("compile options: arguments as one tuple");
-  }
+  // parameter_is_tupled_arguments asks for nothing: a parameter that is a tuple is passed as its arrays, one
+  // after another, whether the program or the caller wants it to be one.
   // A portable executable runs wherever it is told to, whatever is assigned.
   if (proto.compile_portable_executable() && replicas * partitions == 1) return options;
   if (build.has_device_assignment()) {

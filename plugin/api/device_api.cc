@@ -3,6 +3,8 @@
 #include "core/base/status.h"
 #include "plugin/api/handles.h"
 
+struct PJRT_AsyncTrackingEvent {};
+
 namespace shoal {
 namespace {
 
@@ -102,6 +104,17 @@ absl::Status GetAttributes(PJRT_Device_GetAttributes_Args& args) {
   return absl::OkStatus();
 }
 
+// Marks for XLA's profiler while something is under way; SHOAL_TIMELINE needs none.
+absl::Status CreateAsyncTrackingEvent(PJRT_Device_CreateAsyncTrackingEvent_Args& args) {
+  args.event = new PJRT_AsyncTrackingEvent;
+  return absl::OkStatus();
+}
+
+absl::Status DestroyAsyncTrackingEvent(PJRT_AsyncTrackingEvent_Destroy_Args& args) {
+  delete args.event;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void BindDevice(PJRT_Api& api) {
@@ -118,6 +131,8 @@ void BindDevice(PJRT_Api& api) {
   SHOAL_BIND(api, Device_DefaultMemory, DefaultMemory);
   SHOAL_BIND(api, Device_MemoryStats, StatsOf);
   SHOAL_BIND(api, Device_GetAttributes, GetAttributes);
+  SHOAL_BIND(api, Device_CreateAsyncTrackingEvent, CreateAsyncTrackingEvent);
+  SHOAL_BIND(api, AsyncTrackingEvent_Destroy, DestroyAsyncTrackingEvent);
 }
 
 }  // namespace shoal

@@ -86,6 +86,12 @@ absl::StatusOr<ExecuteOptions> OptionsOf(const PJRT_ExecuteOptions* options, siz
       !options->context->user_data.empty()) {
     converted.user_data = std::make_shared<const UserData>(options->context->user_data);
   }
+  if (SHOAL_HAS_FIELD(*options, multi_slice_config) && options->multi_slice_config != nullptr)
+    return absl::UnimplementedError("PJRT_ExecuteOptions.multi_slice_config: there are no slices");
+  if (SHOAL_HAS_FIELD(*options, num_hlo_output_callbacks) && options->num_hlo_output_callbacks > 0) {
+    return absl::UnimplementedError(
+        "PJRT_ExecuteOptions.hlo_output_callbacks: no operation calls them; use send, or a custom call");
+  }
   SHOAL_ASSIGN_OR_RETURN(converted.host_callbacks, HostCallbacksOf(*options, num_devices));
   return converted;
 }

@@ -248,6 +248,42 @@ const Extension* Find(const PJRT_Api* api, PJRT_Extension_Type type) {
   return nullptr;
 }
 
+TEST_F(CApiTest, ADonatedBufferWaitsForTheCallersWord) {
+  for (const bool fails : {false, true}) {
+    PJRT_Buffer* x = Put({1, 2, 3});
+    auto args = ARGS(Buffer_DonateWithControlDependency);
+    args.buffer = x;
+    ASSERT_EQ(Message(api_->PJRT_Buffer_DonateWithControlDependency(&args)), "");
+    auto deleted = ARGS(Buffer_IsDeleted);
+    deleted.buffer = x;
+    EXPECT_EQ(Message(api_->PJRT_Buffer_IsDeleted(&deleted)), "");
+    EXPECT_TRUE(deleted.is_deleted);
+    auto ready = ARGS(Buffer_ReadyEvent);
+    ready.buffer = args.out_buffer;
+    ASSERT_EQ(Message(api_->PJRT_Buffer_ReadyEvent(&ready)), "");
+    auto is_ready = ARGS(Event_IsReady);
+    is_ready.event = ready.event;
+    EXPECT_EQ(Message(api_->PJRT_Event_IsReady(&is_ready)), "");
+    EXPECT_FALSE(is_ready.is_ready);
+    PJRT_Buffer_DonateWithControlDependency_Callback_Args word = {
+        PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE, args.callback_data,
+        fails ? PJRT_Error_Code_ABORTED : PJRT_Error_Code_OK, "no more", fails ? 7u : 0u};
+    args.dependency_ready_callback(&word);
+    EXPECT_EQ(Await(ready.event), fails ? "no more" : "");
+    if (!fails) EXPECT_THAT(Get(args.out_buffer), ElementsAre(1, 2, 3));
+    for (PJRT_Buffer* buffer : {x, args.out_buffer}) Destroy(buffer);
+  }
+}
+
+TEST_F(CApiTest, TupledArgumentsArePassedFlat) {
+  wire::CompileOptions options;
+  // Field 2 of XLA's proto, parameter_is_tupled_arguments, which ours does not have.
+  ASSERT_TRUE(options.MergeFromString(std::string("\x10\x01", 2)));
+  PJRT_LoadedExecutable* executable;
+  ASSERT_EQ(TryCompile("add_one f32[3]", options, &executable), "");
+  Destroy(executable);
+}
+
 TEST_F(CApiTest, LayoutsAreRowMajor) {
   auto* layouts = Find<PJRT_Layouts_Extension>(api_, PJRT_Extension_Type_Layouts);
   ASSERT_NE(layouts, nullptr);

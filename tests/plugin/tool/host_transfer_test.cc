@@ -568,6 +568,39 @@ TEST_F(HostTransferTest, AnHloModuleOfXlasBuilder) {
   EXPECT_EQ(host.sent()[1].total, 32);
 }
 
+// The specification's example: who is no target has zeros.
+TEST_F(HostTransferTest, BetweenDevicesTheyArePermutations) {
+  std::vector<std::unique_ptr<Host>> hosts;
+  std::vector<Host*> pointers;
+  for (int d = 0; d < kDevices; ++d)
+    pointers.push_back(hosts.emplace_back(std::make_unique<Host>(this)).get());
+  const std::string attributes =
+      "{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, is_host_transfer = false, "
+      "source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}";
+  const std::string program = Main(absl::StrCat(
+      "%s = \"stablehlo.send\"(%x, %t) ", attributes,
+      " : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token\n", "%y, %r = \"stablehlo.recv\"(%s) ",
+      attributes, " : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)\n",
+      "return %y : tensor<4xf32>\n"));
+  const auto results = Run(program, pointers, {}, {});
+  for (int d = 0; d < kDevices; ++d) {
+    EXPECT_EQ(results[d].error, "");
+    const float first = static_cast<float>(10 * (d - 1));
+    if (d == 0) {
+      EXPECT_THAT(results[d].values, ElementsAre(0, 0, 0, 0));
+    } else {
+      EXPECT_THAT(results[d].values, ElementsAre(first + 1, first + 2, first + 3, first + 4));
+    }
+  }
+  PJRT_LoadedExecutable* executable;
+  const std::string lone = Main(absl::StrCat("%y, %r = \"stablehlo.recv\"(%t) ", attributes,
+                                             " : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)\n",
+                                             "return %y : tensor<4xf32>\n"));
+  wire::CompileOptions options;
+  options.mutable_executable_build_options()->set_num_partitions(kDevices);
+  EXPECT_THAT(TryCompile(lone, options, &executable), HasSubstr("no send with its channel"));
+}
+
 // Another run begins where one's transfers wait, once that one is over.
 TEST_F(HostTransferTest, RunsFollowOneAnother) {
   PJRT_LoadedExecutable* executable = Compile(Swap(), {0});
