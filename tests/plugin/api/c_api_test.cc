@@ -270,7 +270,9 @@ TEST_F(CApiTest, ADonatedBufferWaitsForTheCallersWord) {
         fails ? PJRT_Error_Code_ABORTED : PJRT_Error_Code_OK, "no more", fails ? 7u : 0u};
     args.dependency_ready_callback(&word);
     EXPECT_EQ(Await(ready.event), fails ? "no more" : "");
-    if (!fails) EXPECT_THAT(Get(args.out_buffer), ElementsAre(1, 2, 3));
+    if (!fails) {
+      EXPECT_THAT(Get(args.out_buffer), ElementsAre(1, 2, 3));
+    }
     for (PJRT_Buffer* buffer : {x, args.out_buffer}) Destroy(buffer);
   }
 }
