@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sharding/mesh/axes.h"
+#include "sharding/reshard/cost.h"
 #include "sharding/reshard/plan.h"
 
 namespace shoal {
@@ -10,9 +11,7 @@ namespace {
 
 // Combinations of candidates that are priced before the rest is given up.
 constexpr int kMaxCombinations = 400;
-// Local work in the currency of bytes sent: memory is about ten times as fast as the network between
-// processes, and a core does about thirty operations in the time of one byte.
-constexpr double kMemoryByte = 0.1;
+// A core does about thirty operations in the time in which a byte is sent.
 constexpr double kFlop = 1.0 / 30;
 
 class Chooser {

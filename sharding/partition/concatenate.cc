@@ -5,15 +5,12 @@
 
 #include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
+#include "sharding/reshard/cost.h"
 #include "sharding/reshard/halo.h"
 #include "sharding/reshard/rearrange.h"
 
 namespace shoal {
 namespace {
-
-// Of data that is copied beside what is sent, in bytes sent; and the price of a collective (reshard/plan.cc).
-constexpr double kCopiedByte = 0.1;
-constexpr double kStepCost = 2048;
 
 // concatenate(x[n-shift:], x[:n-shift]) along one dimension, as jnp.roll makes it.
 struct Roll {
@@ -111,7 +108,7 @@ double CostOf(const Rearrangement& r, double row_bytes) {
   const RearrangedTraffic traffic = TrafficOf(r);
   double copied = 2 * static_cast<double>(r.size);
   for (int64_t global : r.globals) copied += static_cast<double>(LocalSize(global, SizeOf(r.axes)));
-  return row_bytes * (static_cast<double>(traffic.rows) + kCopiedByte * copied) +
+  return row_bytes * (static_cast<double>(traffic.rows) + kMemoryByte * copied) +
          kStepCost * static_cast<double>(traffic.rounds);
 }
 

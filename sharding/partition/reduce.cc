@@ -4,6 +4,7 @@
 
 #include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
+#include "sharding/reshard/cost.h"
 #include "sharding/reshard/plan.h"
 
 namespace shoal {
@@ -71,9 +72,6 @@ absl::Status ReduceByOneOperation(Region& region, const Instruction& old, const 
   region.SetLeaf(&old, 0, local, wanted);
   return absl::OkStatus();
 }
-
-// What a collective costs besides its bytes (reshard/plan.cc).
-constexpr double kStepCost = 2048;
 
 // How the partial results of all parts come together: whole ones everywhere, or parts of them, split along
 // `dim` of the result.

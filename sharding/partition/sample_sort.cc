@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/ops/builder.h"
 #include "sharding/mesh/axes.h"
+#include "sharding/reshard/cost.h"
 
 namespace shoal {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 // More parts than this make too many samples and comparisons; shorter ones are not worth the steps.
 constexpr int64_t kMaxParts = 64;
 constexpr int64_t kLeastPerPart = 16;  // times the number of parts
-// Collectives, in bytes sent (reshard/plan.cc).
-constexpr double kSteps = 8 * 2048;
+constexpr double kSteps = 8 * kStepCost;
 
 // "a < b" of floats is no order of all of them, for there are NaNs; equality is none at all.
 bool IsOrderOfSome(const Instruction& compare) {

@@ -6,6 +6,7 @@
 
 #include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
+#include "sharding/reshard/cost.h"
 #include "sharding/reshard/plan.h"
 
 namespace shoal {
@@ -13,9 +14,6 @@ namespace {
 
 // More broadcasts than this are no little slice.
 constexpr int64_t kMaxPieces = 4;
-// Of a collective and of a byte that is copied here, in bytes sent (reshard/plan.cc, choice.cc).
-constexpr double kStepCost = 2048;
-constexpr double kMemoryByte = 0.1;
 
 // Elements [start, limit) of part `part`, every stride-th.
 struct Piece {

@@ -11,6 +11,7 @@
 #include "sharding/mesh/axes.h"
 #include "sharding/partition/region.h"
 #include "sharding/partition/sample_sort.h"
+#include "sharding/reshard/cost.h"
 
 namespace shoal {
 namespace {
@@ -71,7 +72,7 @@ absl::Status PartitionTopK(Region& region, const Instruction& old) {
     const Shape local = LocalShape(shape, *LayoutFor(rule, rule.operands[0], axes));
     const double rows = static_cast<double>(local.ElementCount() / std::max<int64_t>(local.dim(last), 1));
     const double bytes = static_cast<double>(ByteWidth(shape.element_type()) + 4);
-    return rows * bytes * static_cast<double>(each * (parts - 1)) + 2 * 2048;
+    return rows * bytes * static_cast<double>(each * (parts - 1)) + 2 * kStepCost;
   };
   const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
   const AxisList& axes = choice.axes[factor];

@@ -12,12 +12,12 @@
 #include "absl/synchronization/mutex.h"
 #include "sharding/mesh/axes.h"
 #include "sharding/reshard/coarsen.h"
+#include "sharding/reshard/cost.h"
 
 namespace shoal {
 namespace {
 
-// What a step costs besides its bytes, in bytes: a collective's latency, and a local copy.
-constexpr double kStepCost = 2048;
+// What a local copy costs as a step.
 constexpr double kSliceCost = 16;
 // Layouts looked at before the search gives up and gathers.
 constexpr int kMaxVisits = 4000;
