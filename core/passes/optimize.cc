@@ -5,6 +5,7 @@
 #include "core/passes/commute_reducers.h"
 #include "core/passes/cse.h"
 #include "core/passes/dce.h"
+#include "core/passes/expand_reducers.h"
 #include "core/passes/fold.h"
 #include "core/passes/inline_calls.h"
 #include "core/passes/remove_barriers.h"
@@ -16,6 +17,7 @@ namespace {
 
 const Pass kInlineCalls = {"inline_calls", InlineCalls};
 const Pass kCommuteReducers = {"commute_reducers", CommuteReducers};
+const Pass kExpandReducers = {"expand_reducers", ExpandReducers};
 const Pass kSimplify = {"simplify", Simplify};
 const Pass kFold = {"fold", Fold};
 const Pass kCse = {"cse", EliminateCommonSubexpressions};
@@ -39,13 +41,15 @@ absl::StatusOr<bool> Optimize(Module& module, const PassObserver& observer) {
                                                         module, kMaxRounds, observer));
   // Barriers keep apart what cse would merge; after it they are in the way of fusion.
   SHOAL_ASSIGN_OR_RETURN(bool removed, RunPasses({kRemoveBarriers}, module, observer));
+  // Once reducers are simple, and before collectives are combined.
+  SHOAL_ASSIGN_OR_RETURN(bool expanded, RunPasses({kExpandReducers}, module, observer));
   SHOAL_ASSIGN_OR_RETURN(bool combined, RunPasses({kCombineCollectives}, module, observer));
-  if (removed) SHOAL_RETURN_IF_ERROR(RunPasses({kSimplify, kDce}, module, observer).status());
-  return inlined || simplified || removed || combined;
+  if (removed || expanded) SHOAL_RETURN_IF_ERROR(RunPasses({kSimplify, kDce}, module, observer).status());
+  return inlined || simplified || removed || expanded || combined;
 }
 
 std::vector<Pass> AllPasses() {
-  return {kCombineCollectives, kCommuteReducers, kCse,      kDce,          kFold,
+  return {kCombineCollectives, kCommuteReducers, kCse,      kDce,          kExpandReducers, kFold,
           kInlineCalls,        kRemoveBarriers,  kSimplify, kSimplifyWhile};
 }
 

@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "core/ops/map.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 
@@ -92,24 +93,10 @@ absl::Status ImportMap(OpImporter& c) {
   if (body->root()->shape() != Shape::Scalar(shape.element_type()))
     return c.Error(
         "C4", absl::StrCat("the region gives ", body->root()->shape().ToString(), " for ", shape.ToString()));
-  absl::flat_hash_map<const Instruction*, Instruction*> whole;
-  for (Instruction* scalar : body->instructions()) {
-    std::vector<Instruction*> operands;
-    for (Instruction* operand : scalar->operands()) operands.push_back(whole[operand]);
-    if (scalar->opcode() == Opcode::kParameter) {
-      whole[scalar] = c.operand(static_cast<size_t>(scalar->parameter_number()));
-    } else if (scalar->opcode() == Opcode::kConstant) {
-      Instruction* constant = c.computation().AddConstant(scalar->literal());
-      whole[scalar] = c.Add(Opcode::kBroadcast, scalar->shape().WithDims(shape.dims()), {constant},
-                            DimensionsAttributes{});
-    } else if (FamilyOf(scalar->opcode()) == OpFamily::kElementwise) {
-      whole[scalar] =
-          c.Add(scalar->opcode(), scalar->shape().WithDims(shape.dims()), operands, scalar->attributes());
-    } else {
-      return c.NotSupported(absl::StrCat("the operation ", OpcodeName(scalar->opcode()), " in its region"));
-    }
-  }
-  return c.Alias(whole[body->root()]);
+  HloBuilder b(&c.computation());
+  absl::StatusOr<Instruction*> result = Map(b, *body, c.operands());
+  if (!result.ok()) return c.NotSupported(result.status().message());
+  return c.Alias(*result);
 }
 
 }  // namespace shoal

@@ -25,6 +25,12 @@ def test_every_type(processes, devices):
         assert told["count"] == 383 and not told["wrong"]
 
 
+@pytest.mark.parametrize("processes,devices", [(1, 4), (3, 2)])
+def test_any_reducer(processes, devices):
+    for told in mpirun(processes, devices, command("any_reducer.py")).all(processes):
+        assert told["count"] == 48 * devices and not told["wrong"]
+
+
 def test_jax_distributed():
     check(jax_distributed(3, 1, command("collectives.py")), 3)
 
