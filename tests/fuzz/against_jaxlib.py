@@ -17,8 +17,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
+
+sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().parents[:2]]
+from worker import Worker  # noqa: E402
 
 PATIENCE_S = 120  # for one program on both sides
 NOISE_RUNS = 6
@@ -87,26 +89,14 @@ def environment(platforms):
 
 
 def one_worker(first, count):
-    from sharded_run import told as lines
-
-    env = environment("shoal,cpu")
     command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(count)]
-    # A file, not a pipe: nobody reads a pipe of errors while the worker runs, and a full one would stop it.
-    with (
-        tempfile.TemporaryFile() as errors,
-        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=errors) as worker,
-    ):
-        at, why = first, CRASHED
-        for line in lines(worker, PATIENCE_S):
-            if line == "stuck":
-                why = STUCK
-                break
-            yield json.loads(line)
-            at += 1
-        if at < first + count:
-            worker.wait()
-            errors.seek(0)
-            yield {"seed": at, "verdict": why, "detail": errors.read().decode(errors="replace")[-3000:]}
+    worker = Worker(command, environment("shoal,cpu"), PATIENCE_S)
+    at = first
+    for line in worker:
+        yield json.loads(line)
+        at += 1
+    if at < first + count:
+        yield {"seed": at, "verdict": STUCK if worker.stuck else CRASHED, "detail": worker.errors[-3000:]}
 
 
 def work(seeds):
@@ -262,7 +252,6 @@ def show(seed):
     print(*judge(seed))
 
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
 if __name__ == "__main__":
     os.environ.setdefault("JAX_PLATFORMS", "shoal,cpu")
     os.environ.setdefault("JAX_ENABLE_X64", "1")

@@ -13,13 +13,13 @@ import dataclasses
 import os
 import pathlib
 import re
-import select
-import subprocess
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from worker import Worker  # noqa: E402
+
 TOLERANCE = {"float64": 1e-7, "float32": 3e-4, "complex64": 3e-4, "complex128": 1e-7}
 SECONDS_A_PROGRAM = 300
 ORACLE = os.environ.get("SHARDED_ORACLE", "cpu")
@@ -224,44 +224,23 @@ def child(first, count):
         print(f"end {seed} {judge(generate(seed)) or 'ok'}", flush=True)
 
 
-def told(process, seconds=SECONDS_A_PROGRAM):
-    """The lines that a process prints; the last is "stuck" if none comes for long, and then it is ended."""
-    rest = b""
-    while True:
-        ready, _, _ = select.select([process.stdout], [], [], seconds)
-        if not ready:
-            process.kill()
-            yield "stuck"
-            return
-        more = os.read(process.stdout.fileno(), 1 << 16)
-        *lines, rest = (rest + more).split(b"\n")
-        yield from (line.decode() for line in lines)
-        if not more:
-            return
-
-
 def run(first, count):
     """What is said of each seed, by processes that may die."""
     verdicts, seed, last = {}, first, first + count
     while seed < last:
         command = [sys.executable, __file__, "--child", "--first", str(seed), "--count", str(last - seed)]
-        begun, why = seed - 1, ""
-        with tempfile.TemporaryFile() as errors, subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=errors) as process:
-            for line in told(process):
-                word, number, *rest = [*line.split(" ", 2), ""]
-                if word == "begin":
-                    begun = int(number)
-                elif word == "end":
-                    verdicts[int(number)] = None if rest[0] == "ok" else rest[0]
-                elif word == "stuck":
-                    why = f"no end in {SECONDS_A_PROGRAM} s"
-            process.wait()
-            errors.seek(0)
-            why = why or f"died ({process.returncode}): {' '.join(errors.read().decode(errors='replace').split())[-300:]}"
-        if begun < seed and process.returncode:
-            raise RuntimeError(why)
+        begun, worker = seed - 1, Worker(command, environment(), SECONDS_A_PROGRAM)
+        for line in worker:
+            word, number, *rest = [*line.split(" ", 2), ""]
+            if word == "begin":
+                begun = int(number)
+            elif word == "end":
+                verdicts[int(number)] = None if rest[0] == "ok" else rest[0]
+        died = f"died ({worker.code}): {' '.join(worker.errors.split())[-300:]}"
+        if begun < seed and worker.code:
+            raise RuntimeError(died)
         if begun not in verdicts:
-            verdicts[begun] = why
+            verdicts[begun] = f"no end in {SECONDS_A_PROGRAM} s" if worker.stuck else died
         seed = begun + 1
     return verdicts
 

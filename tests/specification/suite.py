@@ -11,11 +11,12 @@ import faulthandler
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from worker import Worker  # noqa: E402
 
 # Programs that no client of PJRT can run, with the reason.
 OUT_OF_REACH = {
@@ -62,19 +63,13 @@ def run(options, count):
     while at < count:
         command = [sys.executable, __file__, str(options.checkout), options.filter, "--worker", str(at)]
         env = dict(os.environ, JAX_ENABLE_X64="1", SHOAL_NUM_DEVICES="8", PYTHONUNBUFFERED="1")
-        # A file, not a pipe: nobody reads a pipe of errors while the worker runs, and a full one would stop it.
-        with (
-            tempfile.TemporaryFile() as errors,
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env) as worker,
-        ):
-            for line in worker.stdout:
-                yield json.loads(line)
-                at += 1
-            if at < count:
-                worker.wait()
-                errors.seek(0)
-                yield "failed", "crashed: " + errors.read().decode(errors="replace")[-500:]
-                at += 1
+        worker = Worker(command, env)
+        for line in worker:
+            yield json.loads(line)
+            at += 1
+        if at < count:
+            yield "failed", "crashed: " + worker.errors[-500:]
+            at += 1
 
 
 def work(programs):
