@@ -214,13 +214,10 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::BufferFromHostBuffer(con
   SHOAL_ASSIGN_OR_RETURN(auto memory,
                          DeviceMemory::Allocate(space->device()->allocator(), bytes,
                                                 absl::StrCat("host array ", host.shape.ToString())));
-  DimVector target_strides = RowMajorByteStrides(host.shape);
-  DimVector source_strides =
-      dense ? target_strides : DimVector(host.byte_strides.begin(), host.byte_strides.end());
-  auto copy = [memory, shape = host.shape, source = static_cast<const char*>(host.data), source_strides,
-               target_strides] {
-    CopyStrided(shape, source, source_strides, memory->data(), target_strides);
-  };
+  DimVector strides =
+      dense ? RowMajorByteStrides(host.shape) : DimVector(host.byte_strides.begin(), host.byte_strides.end());
+  auto copy = [memory, shape = host.shape, source = static_cast<const char*>(host.data),
+               strides = std::move(strides)] { CopyToDevice(shape, source, strides, memory->data()); };
   *done = Future();
   if (semantics == HostBufferSemantics::kImmutableOnlyDuringCall || bytes <= kInlineTransferBytes) {
     copy();

@@ -139,6 +139,14 @@ void CopyStrided(const Shape& shape, const char* source, absl::Span<const int64_
       });
 }
 
+void CopyToDevice(const Shape& shape, const char* source, absl::Span<const int64_t> source_strides,
+                  char* target) {
+  CopyStrided(shape, source, source_strides, target, RowMajorByteStrides(shape));
+  if (shape.element_type() != ElementType::kPred) return;
+  const int64_t count = shape.ElementCount();
+  for (int64_t i = 0; i < count; ++i) target[i] = target[i] != 0;
+}
+
 void CopyBytes(const char* source, char* target, int64_t bytes) {
   if (bytes <= kGrainBytes) {
     if (bytes > 0) std::memcpy(target, source, bytes);

@@ -24,7 +24,11 @@ bool IsDenseRowMajor(const Shape& shape, absl::Span<const int64_t> byte_strides)
 // copy; so it must not be called where blocking a caller is wrong.
 void CopyStrided(const Shape& shape, const char* source, absl::Span<const int64_t> source_strides,
                  char* target, absl::Span<const int64_t> target_strides);
-// The same of `bytes` dense bytes.
+// The same into a device's array, which is row-major. Truth values become 0 and 1, as kernels store them: a
+// bool of NumPy that is a view of other memory may be any byte.
+void CopyToDevice(const Shape& shape, const char* source, absl::Span<const int64_t> source_strides,
+                  char* target);
+// `bytes` dense bytes.
 void CopyBytes(const char* source, char* target, int64_t bytes);
 
 }  // namespace shoal

@@ -132,8 +132,7 @@ absl::StatusOr<Future> AsyncHostToDeviceTransferManager::TransferLiteral(
   DimVector strides(byte_strides.begin(), byte_strides.end());
   return Copy(slot, slot->memory->bytes(), /*is_last=*/true,
               [memory = slot->memory, shape = slot->shape, data, strides = std::move(strides)] {
-                CopyStrided(shape, static_cast<const char*>(data), strides, memory->data(),
-                            RowMajorByteStrides(shape));
+                CopyToDevice(shape, static_cast<const char*>(data), strides, memory->data());
               });
 }
 

@@ -67,6 +67,15 @@ TEST(StridedCopyTest, BigTransposeInParallel) {
   ExpectSame(shape, reinterpret_cast<char*>(data.data()), ByteStridesOfLayout(shape, {0, 1}).value());
 }
 
+TEST(StridedCopyTest, TruthValuesOfADeviceAreZeroAndOne) {
+  const unsigned char bytes[6] = {0, 96, 1, 0, 255, 2};
+  char copy[6];
+  CopyToDevice(Shape::Array(ElementType::kPred, {2, 3}), reinterpret_cast<const char*>(bytes), {1, 2}, copy);
+  EXPECT_EQ(std::vector<int>(copy, copy + 6), (std::vector<int>{0, 1, 1, 1, 0, 1}));
+  CopyToDevice(Shape::Array(ElementType::kU8, {3}), reinterpret_cast<const char*>(bytes), {1}, copy);
+  EXPECT_EQ(copy[1], 96);
+}
+
 TEST(StridedCopyTest, KnowsDenseRowMajor) {
   Shape shape = Shape::Array(ElementType::kF32, {2, 1, 3});
   EXPECT_TRUE(IsDenseRowMajor(shape, {12, 999, 4}));
