@@ -130,7 +130,7 @@ bool Decode(absl::Span<const char> bytes, Announcement* announcement) {
 bool Decode(absl::Span<const char> bytes, AbortNotice* notice) {
   AbortFields fields;
   std::string text;
-  if (!Split(bytes, kAbort, &fields, &text)) return false;
+  if (!Split(bytes, kAbort, &fields, &text) || fields.code == 0) return false;  // an abort has a cause
   notice->communicator = fields.communicator;
   notice->run = fields.run;
   notice->why = absl::Status(static_cast<absl::StatusCode>(fields.code), text);

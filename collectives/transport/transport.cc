@@ -198,7 +198,10 @@ void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wante
     into = absl::MakeSpan(view->storage);
   }
   const Incoming incoming{from, header.tag.collective, into, wanted.size, wanted.done};
-  incoming_.emplace(std::pair(from, header.bulk_id), incoming);
+  if (!incoming_.emplace(std::pair(from, header.bulk_id), incoming).second) {
+    return wanted.done->Done(absl::InternalError(
+        absl::StrCat("process ", from.value(), " announced two messages by one number, ", header.bulk_id)));
+  }
   if (wire->capabilities().bulk_channel) wire->BulkReceive(from, header.bulk_id, into);
   FrameHeader ready;
   ready.kind = FrameKind::kBulkReady;
@@ -230,7 +233,8 @@ void Transport::TakePiece(ProcessId from, const FrameHeader& header, absl::Span<
   const auto it = incoming_.find({from, header.bulk_id});
   if (it == incoming_.end()) return;  // cancelled
   Incoming& incoming = it->second;
-  if (header.bulk_size + payload.size() > incoming.into.size()) return;  // not ours: a corrupt frame
+  const size_t size = incoming.into.size();
+  if (payload.size() > size || header.bulk_size > size - payload.size()) return;  // not ours: a corrupt frame
   std::memcpy(incoming.into.data() + header.bulk_size, payload.data(), payload.size());
   incoming.missing -= static_cast<int64_t>(payload.size());
   if (incoming.missing == 0) OnBulkReceived(from, header.bulk_id, absl::OkStatus());

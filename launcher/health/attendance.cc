@@ -13,13 +13,12 @@ namespace {
 
 class HostAttendance : public Attendance {
  public:
-  HostAttendance(const HostDirectory* directory, int process_count)
-      : directory_(directory), process_count_(process_count) {}
+  HostAttendance(const HostFile* file, int process_count) : file_(file), process_count_(process_count) {}
 
   absl::StatusOr<std::vector<Departure>> Departures() override {
     std::vector<Departure> gone;
     for (int p = 0; p < process_count_; ++p) {
-      const Presence presence = directory_->Look(ProcessId(p));
+      const Presence presence = file_->Look(ProcessId(p));
       if (presence == Presence::kLeft || presence == Presence::kDied) {
         gone.push_back({ProcessId(p), presence == Presence::kLeft});
       }
@@ -28,7 +27,7 @@ class HostAttendance : public Attendance {
   }
 
  private:
-  const HostDirectory* const directory_;
+  const HostFile* const file_;
   const int process_count_;
 };
 
@@ -65,8 +64,8 @@ class ServerAttendance : public Attendance {
 
 }  // namespace
 
-std::unique_ptr<Attendance> AttendHost(const HostDirectory* directory, int process_count) {
-  return std::make_unique<HostAttendance>(directory, process_count);
+std::unique_ptr<Attendance> AttendHost(const HostFile* file, int process_count) {
+  return std::make_unique<HostAttendance>(file, process_count);
 }
 
 absl::StatusOr<std::unique_ptr<Attendance>> AttendServer(TcpStore* store, ProcessId self) {

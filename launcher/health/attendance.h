@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/ids.h"
-#include "launcher/store/host_directory.h"
+#include "launcher/store/host_file.h"
 #include "launcher/store/tcp_store.h"
 
 namespace shoal {
@@ -27,8 +27,8 @@ class Attendance {
   virtual absl::StatusOr<std::vector<Departure>> Departures() = 0;
 };
 
-// `directory` outlives it and says goodbye itself.
-std::unique_ptr<Attendance> AttendHost(const HostDirectory* directory, int process_count);
+// `file` outlives it and says goodbye itself.
+std::unique_ptr<Attendance> AttendHost(const HostFile* file, int process_count);
 // `store` outlives it. Every process of the job but process 0 calls this; process 0 keeps the list, so its
 // death is the loss of the list.
 absl::StatusOr<std::unique_ptr<Attendance>> AttendServer(TcpStore* store, ProcessId self);

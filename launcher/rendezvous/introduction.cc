@@ -77,7 +77,7 @@ absl::StatusOr<Topology> DecodeAll(absl::string_view text) {
   if (lines[0] == "error") {
     lines = absl::StrSplit(text, absl::MaxSplits('\n', 2));
     int code = 0;
-    if (lines.size() < 3 || !absl::SimpleAtoi(lines[1], &code))
+    if (lines.size() < 3 || !absl::SimpleAtoi(lines[1], &code) || code == 0)
       return absl::UnavailableError("process 0 failed to join");
     return absl::Status(static_cast<absl::StatusCode>(code), absl::StrCat(lines[2], " (process 0 says)"));
   }

@@ -19,8 +19,7 @@
 #include "launcher/rendezvous/host_identity.h"
 #include "launcher/rendezvous/introduction.h"
 #include "launcher/rendezvous/pmi_share.h"
-#include "launcher/store/file_store.h"
-#include "launcher/store/host_directory.h"
+#include "launcher/store/host_file.h"
 #include "launcher/store/tcp_server.h"
 #include "launcher/store/tcp_store.h"
 
@@ -69,14 +68,13 @@ class SharedJob : public Job {
 
  private:
   absl::Status OpenStore(const Place& place, const JobOptions& options, int generation);
-  absl::Status OpenFileStore(const Place& place, const std::string& name);
   absl::Status OpenTcpStore(const Place& place, const std::string& coordinator, int generation,
                             const std::string& name, absl::Duration timeout);
   absl::Status Attend(absl::Duration timeout);
   absl::Status AttendThroughServer(absl::Duration timeout);
 
   Topology topology_;
-  std::unique_ptr<HostDirectory> directory_;
+  std::unique_ptr<HostFile> host_file_;
   std::unique_ptr<TcpServer> server_;
   std::unique_ptr<TcpStore> tcp_store_;
   std::unique_ptr<KeyValueStore> own_store_;
@@ -144,13 +142,6 @@ bool OneHost(const Topology& topology) {
                      [&](const ProcessInfo& process) { return process.host == topology.processes[0].host; });
 }
 
-absl::Status SharedJob::OpenFileStore(const Place& place, const std::string& name) {
-  SHOAL_ASSIGN_OR_RETURN(directory_, HostDirectory::Enter(name, place.process, kEnter));
-  own_store_ = std::make_unique<FileStore>(directory_->path());
-  store_ = own_store_.get();
-  return absl::OkStatus();
-}
-
 // Process 0 serves; the others learn its address from the caller, from SHOAL_COORDINATOR, from Slurm, or else
 // through MPI.
 absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& coordinator, int generation,
@@ -186,7 +177,11 @@ absl::Status SharedJob::OpenStore(const Place& place, const JobOptions& options,
                         absl::StrCat(options.coordinator, "-", generation), options.join_timeout);
   }
   const std::string name = absl::StrCat(place.cluster->job, "-", generation);
-  if (place.cluster->one_host()) return OpenFileStore(place, name);
+  if (place.cluster->one_host()) {
+    SHOAL_ASSIGN_OR_RETURN(host_file_, HostFile::Enter(name, place.process, place.process_count, kEnter));
+    store_ = host_file_->store();
+    return absl::OkStatus();
+  }
   return OpenTcpStore(place, place.cluster->coordinator, generation, name, options.join_timeout);
 }
 
@@ -211,10 +206,11 @@ absl::Status SharedJob::AttendThroughServer(absl::Duration timeout) {
 
 absl::Status SharedJob::Attend(absl::Duration timeout) {
   if (!OneHost(topology_)) return AttendThroughServer(timeout);
-  if (directory_ == nullptr) {
-    SHOAL_ASSIGN_OR_RETURN(directory_, HostDirectory::Enter(topology_.job, topology_.self, kEnter));
+  if (host_file_ == nullptr) {
+    SHOAL_ASSIGN_OR_RETURN(host_file_,
+                           HostFile::Enter(topology_.job, topology_.self, topology_.process_count(), kEnter));
   }
-  attendance_ = AttendHost(directory_.get(), topology_.process_count());
+  attendance_ = AttendHost(host_file_.get(), topology_.process_count());
   return absl::OkStatus();
 }
 

@@ -23,6 +23,8 @@
 namespace shoal {
 namespace {
 
+constexpr size_t kFirstPiece = 1 << 20;
+
 absl::Status Gone(absl::string_view peer, absl::string_view why) {
   return absl::UnavailableError(absl::StrCat(peer, ": ", why));
 }
@@ -191,8 +193,13 @@ absl::StatusOr<std::string> Socket::ReceiveFrame(absl::Time deadline) {
   SHOAL_RETURN_IF_ERROR(Receive(head, sizeof(head), deadline));
   const uint32_t size = FrameSize(head);
   if (size > kLargestFrame) return Gone(peer_, "speaks another protocol");
-  std::string bytes(size, '\0');
-  SHOAL_RETURN_IF_ERROR(Receive(bytes.data(), size, deadline));
+  // Memory is taken as the bytes come: what a stranger sends may only look like a size.
+  std::string bytes;
+  while (bytes.size() < size) {
+    const size_t done = bytes.size();
+    bytes.resize(std::min<size_t>(size, done + std::max(done, kFirstPiece)));
+    SHOAL_RETURN_IF_ERROR(Receive(bytes.data() + done, bytes.size() - done, deadline));
+  }
   return bytes;
 }
 

@@ -15,6 +15,14 @@
 #include "core/base/status.h"
 
 namespace shoal {
+namespace {
+
+// Of one connection, before it is the others' turn.
+constexpr int64_t kTurnBytes = 16 << 20;
+// What begins with more than a job's name is no process of it.
+constexpr uint32_t kLargestGreeting = 1 << 16;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<TcpServer>> TcpServer::Start(absl::string_view job, int port,
                                                             absl::Duration linger) {
@@ -45,7 +53,8 @@ void TcpServer::Run() {
     if (ending_ && end == absl::InfiniteFuture()) end = now + linger_;
     if (ending_ && (connections_.empty() || now >= end)) return;
     WaitForEvents(std::min(end, NextDeadline(now)));
-    AnswerWaiting(absl::Now());
+    // What is asked after an answer may be what another waits for.
+    while (AnswerWaiting(absl::Now())) continue;
     Bury();
   }
 }
@@ -61,8 +70,8 @@ absl::Time TcpServer::NextDeadline(absl::Time now) const {
 void TcpServer::WaitForEvents(absl::Time until) {
   std::vector<pollfd> entries = {{listener_.file(), POLLIN, 0}, {wake_[0], POLLIN, 0}};
   for (const auto& connection : connections_) {
-    entries.push_back({connection->socket.file(),
-                       static_cast<short>(connection->out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+    entries.push_back(
+        {connection->socket.file(), static_cast<short>(connection->out.empty() ? POLLIN : POLLOUT), 0});
   }
   const int64_t milliseconds = std::max<int64_t>(0, absl::ToInt64Milliseconds(until - absl::Now()) + 1);
   if (poll(entries.data(), entries.size(), static_cast<int>(milliseconds)) <= 0) return;
@@ -74,6 +83,7 @@ void TcpServer::WaitForEvents(absl::Time until) {
   for (size_t i = 0; i < old; ++i) {
     if (entries[i + 2].revents & (POLLIN | POLLHUP | POLLERR)) Read(*connections_[i]);
     if (!connections_[i]->out.empty()) Write(*connections_[i]);
+    TakeRequests(*connections_[i]);
   }
   if (entries[0].revents == 0) return;
   while (true) {
@@ -87,32 +97,37 @@ void TcpServer::WaitForEvents(absl::Time until) {
 
 void TcpServer::Read(Connection& connection) {
   char bytes[1 << 16];
-  while (true) {
+  for (int64_t turn = 0; turn < kTurnBytes && !connection.closed;) {
     const ssize_t n = recv(connection.socket.file(), bytes, sizeof(bytes), 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) break;
+    if (n < 0 && errno == EAGAIN) return;
     if (n <= 0) {
       connection.closed = true;
       return;
     }
+    turn += n;
     connection.in.append(bytes, n);
+    TakeRequests(connection);
   }
-  while (connection.in.size() >= kFrameHead && !connection.closed) {
-    const uint32_t size = FrameSize(connection.in.data());
-    if (size > kLargestFrame) {
-      connection.closed = true;
-      return;
-    }
-    if (connection.in.size() < kFrameHead + size) return;
-    const absl::StatusOr<StoreRequest> request =
-        DecodeRequest(absl::string_view(connection.in).substr(kFrameHead, size));
-    connection.in.erase(0, kFrameHead + size);
-    if (request.ok()) {
-      Handle(connection, *request);
-    } else {
-      connection.closed = true;
-    }
+}
+
+// One after another: what comes before the last one has been answered waits.
+void TcpServer::TakeRequests(Connection& connection) {
+  size_t taken = 0;
+  while (connection.waits_for.empty() && connection.out.empty() && !connection.closed) {
+    const absl::string_view rest = absl::string_view(connection.in).substr(taken);
+    if (rest.size() < kFrameHead) break;
+    const uint32_t size = FrameSize(rest.data());
+    const uint32_t largest = connection.greeted ? kLargestFrame : kLargestGreeting;
+    if (size <= largest && rest.size() - kFrameHead < size) break;
+    const absl::StatusOr<StoreRequest> request = DecodeRequest(rest.substr(kFrameHead, size));
+    connection.closed = size > largest || !request.ok();
+    if (connection.closed) return;
+    taken += kFrameHead + size;
+    Handle(connection, *request);
   }
+  connection.in.erase(0, taken);
+  if (connection.in.size() > kFrameHead + kLargestFrame) connection.closed = true;
 }
 
 void TcpServer::Write(Connection& connection) {
@@ -184,7 +199,8 @@ absl::StatusOr<std::string> TcpServer::Answer(Connection& connection, const Stor
   return absl::InvalidArgumentError(absl::StrCat("no such request: ", static_cast<int>(request.op)));
 }
 
-void TcpServer::AnswerWaiting(absl::Time now) {
+bool TcpServer::AnswerWaiting(absl::Time now) {
+  bool answered = false;
   for (const auto& connection : connections_) {
     if (connection->waits_for.empty()) continue;
     const auto found = values_.find(connection->waits_for);
@@ -196,8 +212,11 @@ void TcpServer::AnswerWaiting(absl::Time now) {
       continue;
     }
     connection->waits_for.clear();
+    answered = true;
     Write(*connection);
+    TakeRequests(*connection);
   }
+  return answered;
 }
 
 void TcpServer::Bury() {

@@ -1,10 +1,11 @@
 // TcpServer: the job's store where no other is given and processes are on several hosts: process 0 runs it,
 // everybody's TcpStore speaks to it (store_wire.h).
 //
-// One thread polls all connections; no request blocks it. A connection may leave a last will (kSetWhenLost):
-// once it has ended, that key is set, which is how the death of a process or (Socket::kUnreachable) of its
-// host is told. Destruction waits until all connections are closed, at most `linger`, then cuts the rest: the
-// others may have something to ask still when process 0 has nothing more to do.
+// One thread polls all connections; no request blocks it, and who sends on without reading its answers is not
+// read from meanwhile. A connection may leave a last will (kSetWhenLost): once it has ended, that key is set,
+// which is how the death of a process or (Socket::kUnreachable) of its host is told. Destruction waits until
+// all connections are closed, at most `linger`, then cuts the rest: the others may have something to ask
+// still when process 0 has nothing more to do.
 #pragma once
 
 #include <atomic>
@@ -50,11 +51,12 @@ class TcpServer {
   absl::Time NextDeadline(absl::Time now) const;
   void WaitForEvents(absl::Time until);
   void Read(Connection& connection);
+  void TakeRequests(Connection& connection);
   void Write(Connection& connection);
   void Handle(Connection& connection, const StoreRequest& request);
   absl::StatusOr<std::string> Answer(Connection& connection, const StoreRequest& request);
-  void AnswerWaiting(absl::Time now);
-  void Bury();  // the closed ones, and their wills
+  bool AnswerWaiting(absl::Time now);  // false if there was nothing to answer
+  void Bury();                         // the closed ones, and their wills
   static void Reply(Connection& connection, const absl::StatusOr<std::string>& reply);
 
   const std::string job_;

@@ -94,6 +94,7 @@ TEST(WireFormatTest, CutAndCorruptBytesAreRefused) {
     EXPECT_FALSE(Decode(absl::MakeConstSpan(bytes).first(size), &announcement));
     EXPECT_FALSE(Decode(absl::MakeConstSpan(bytes).first(size), &notice));
   }
+  EXPECT_FALSE(Decode(Encode(AbortNotice{1, 2, absl::OkStatus()}), &notice));
   std::vector<char> longer = bytes;
   longer.push_back(0);
   EXPECT_FALSE(Decode(longer, &announcement));

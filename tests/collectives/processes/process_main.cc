@@ -36,7 +36,10 @@ constexpr CollectiveKind kKinds[] = {
 class Process {
  public:
   Process(const std::string& folder, int processes, int devices, int rank)
-      : store_(folder), rank_(rank), devices_(devices), partitions_(processes * devices) {
+      : store_(*FileStore::Open(folder + "/store")),
+        rank_(rank),
+        devices_(devices),
+        partitions_(processes * devices) {
     topology_.self = ProcessId(rank);
     topology_.job = "processes_test";
     for (int p = 0; p < processes; ++p) {
@@ -49,15 +52,15 @@ class Process {
   }
 
   absl::Status Connect() {
-    if (absl::Status s = store_.Set(absl::StrCat("pid/", rank_), absl::StrCat(getpid())); !s.ok()) return s;
+    if (absl::Status s = store_->Set(absl::StrCat("pid/", rank_), absl::StrCat(getpid())); !s.ok()) return s;
     for (int p = 0; p < topology_.process_count(); ++p) {
-      auto pid = store_.Get(absl::StrCat("pid/", p), absl::Seconds(20));
+      auto pid = store_->Get(absl::StrCat("pid/", p), absl::Seconds(20));
       if (!pid.ok()) return pid.status();
       topology_.processes[p].pid = atoi(pid->c_str());
     }
     auto options = CollectiveOptions::FromFlags();
     if (!options.ok()) return options.status();
-    auto world = CollectiveWorld::Create(topology_, &store_, *options);
+    auto world = CollectiveWorld::Create(topology_, store_.get(), *options);
     if (!world.ok()) return world.status();
     world_ = *std::move(world);
     std::vector<DeviceId> assignment;
@@ -268,7 +271,7 @@ class Process {
     return true;
   }
 
-  FileStore store_;
+  std::unique_ptr<FileStore> store_;
   Topology topology_;
   const int rank_, devices_, partitions_;
   std::unique_ptr<CollectiveWorld> world_;

@@ -305,6 +305,37 @@ TEST_P(TransportTest, ControlKeepsItsPlaceBeforeData) {
   EXPECT_EQ(control_[1][0], (std::vector<char>{'h', 'i'}));
 }
 
+TEST(CorruptFrameTest, PieceOutsideItsMessageTouchesNothing) {
+  InProcessHub::Faults faults;
+  faults.no_pull = true;
+  InProcessHub hub(2, faults);
+  const std::unique_ptr<Wire> peer = hub.MakeWire(kA);
+  std::vector<std::unique_ptr<Wire>> wires;
+  wires.push_back(hub.MakeWire(kB));
+  Transport transport(
+      std::move(wires), [](ProcessId, absl::Span<const char>) {}, [](ProcessId, const absl::Status&) {});
+  std::string memory(3000, '-');
+  Note note, second;
+  const MessageTag tag{1, 2};
+  transport.Receive(kA, tag, absl::MakeSpan(&memory[1000], 1000), &note);
+  const FrameHeader bulk{FrameKind::kBulk, 0, tag, 7, 1000};
+  ASSERT_TRUE(peer->TrySend(kB, bulk, {}));
+  transport.Poll();
+  for (const uint64_t offset : {uint64_t{0} - 8, uint64_t{993}, uint64_t{1000}, uint64_t{1} << 63}) {
+    const FrameHeader piece{FrameKind::kBulkData, 8, {}, 7, offset};
+    ASSERT_TRUE(peer->TrySend(kB, piece, "XXXXXXXX"));
+    transport.Poll();
+  }
+  EXPECT_EQ(memory, std::string(3000, '-'));
+  EXPECT_EQ(note.calls, 0);
+  // Another message of the same number would never come.
+  const MessageTag other{1, 3};
+  transport.Receive(kA, other, absl::MakeSpan(&memory[0], 1000), &second);
+  ASSERT_TRUE(peer->TrySend(kB, {FrameKind::kBulk, 0, other, 7, 1000}, {}));
+  transport.Poll();
+  EXPECT_EQ(second.status.code(), absl::StatusCode::kInternal);
+}
+
 // Whoever unwatches wakes the sleeper for what rang meanwhile, or else nobody would look.
 TEST(DoorbellTest, WatchersSpareTheSleeperButMissNothing) {
   for (int round = 0; round < 200; ++round) {

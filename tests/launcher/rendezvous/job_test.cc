@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <vector>
@@ -48,11 +49,11 @@ class JobTest : public testing::TestWithParam<Way> {
       JobOptions options;
       options.num_devices = id + 1;
       options.join_timeout = timeout;
-      FileStore store(directory_);
+      const auto store = *FileStore::Open(absl::StrCat(directory_, "/store"));
       if (GetParam().callers_store) {
         options.process_id = id;
         options.process_count = count;
-        options.store = &store;
+        options.store = store.get();
       } else if (GetParam().callers_coordinator) {
         options.process_id = id;
         options.process_count = count;
@@ -68,6 +69,9 @@ class JobTest : public testing::TestWithParam<Way> {
       return then(**job);
     });
   }
+
+  const std::string& JobName() const { return job_; }
+  std::string NameFile() const { return absl::StrCat(directory_, "/name"); }
 
   // Waits until all `count` processes have called it.
   static void Barrier(Job& job, absl::string_view name, int count) {
@@ -173,6 +177,24 @@ TEST_P(JobTest, ProcessZeroMayLeaveFirst) {
   });
   EXPECT_EQ(leaves.Result(), "bye");
   for (Forked& process : processes) EXPECT_EQ(process.Result(), "nobody died");
+}
+
+TEST_P(JobTest, NothingIsLeftWhenAllAreKilled) {
+  std::vector<Forked> processes;
+  for (int p = 0; p < 2; ++p) {
+    processes.push_back(Process(p, 2, [p, name = NameFile()](Job& job) {
+      if (p == 0) std::ofstream(name) << job.topology().job;
+      Barrier(job, "met", 2);
+      raise(SIGKILL);
+      return std::string("lives");
+    }));
+  }
+  for (Forked& process : processes) EXPECT_EQ(process.Result(), "");
+  std::string name;
+  ASSERT_TRUE(std::ifstream(NameFile()) >> name);
+  const std::string root = absl::StrCat("/dev/shm/shoal-", getuid(), "/");
+  EXPECT_FALSE(std::filesystem::exists(root + name)) << name;
+  EXPECT_FALSE(std::filesystem::exists(absl::StrCat(root, JobName(), "-0")));
 }
 
 TEST_P(JobTest, MissingProcessIsNamed) {

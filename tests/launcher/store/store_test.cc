@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -63,7 +64,7 @@ class FileWorld : public World {
   FileWorld() {
     char path[] = "/tmp/shoal-store-test-XXXXXX";
     directory_ = mkdtemp(path);
-    for (int i = 0; i < 3; ++i) stores_.push_back(std::make_unique<FileStore>(directory_));
+    for (int i = 0; i < 3; ++i) stores_.push_back(*FileStore::Open(directory_ + "/store"));
   }
   ~FileWorld() override { std::filesystem::remove_all(directory_); }
   KeyValueStore& Of(int process) override { return *stores_[process]; }
@@ -182,15 +183,24 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"Tcp", [] { return std::make_unique<TcpWorld>(); }}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(FileStoreTest, KeyTooLongForAFileIsNamed) {
-  FileStore store("/tmp");
-  EXPECT_EQ(store.Set(std::string(300, 'k'), "").code(), absl::StatusCode::kInvalidArgument);
+TEST(FileStoreTest, PlaceThatIsNotThereIsUnavailable) {
+  EXPECT_EQ(FileStore::Open("/tmp/shoal-no-such-directory/store").status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
-TEST(FileStoreTest, DirectoryThatIsGoneIsUnavailable) {
-  FileStore store("/tmp/shoal-no-such-directory");
-  EXPECT_EQ(store.Get("k", absl::Seconds(5)).status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(store.Set("k", "").code(), absl::StatusCode::kUnavailable);
+TEST(FileStoreTest, HalfAnEntryOfADeadWriterIsWrittenOver) {
+  char path[] = "/tmp/shoal-store-test-XXXXXX";
+  const int file = mkstemp(path);
+  const auto store = *FileStore::Open(path);
+  ASSERT_TRUE(store->Set("first", "1").ok());
+  ASSERT_EQ(pwrite(file, "half of a long entry", 20, 8 + 12 + 6), 20);  // head of the file, first entry
+  const auto other = *FileStore::Open(path);
+  EXPECT_TRUE(other->Set("second", "2").ok());
+  EXPECT_EQ(*store->TryGet("first"), "1");
+  EXPECT_EQ(*store->TryGet("second"), "2");
+  EXPECT_EQ(store->TryGet("third").status().code(), absl::StatusCode::kNotFound);
+  close(file);
+  unlink(path);
 }
 
 TEST(TcpStoreTest, AnotherJobsServerIsNotOurs) {
