@@ -144,21 +144,19 @@ class CApiTest : public ::testing::Test {
     EXPECT_EQ(Message(api_->PJRT_LoadedExecutable_Destroy(&args)), "");
   }
 
-  // One argument and one result a device.
-  std::string Execute(PJRT_LoadedExecutable* executable, std::vector<PJRT_Buffer*> arguments,
-                      std::vector<PJRT_Buffer*>* results, std::vector<int64_t> kept = {}) {
-    size_t n = arguments.size();
+  // Starts a run of one argument and one result a device; `events` say when each device has ended.
+  std::string Launch(PJRT_LoadedExecutable* executable, const std::vector<PJRT_Buffer*>& arguments,
+                     PJRT_ExecuteOptions options, std::vector<PJRT_Buffer*>* results,
+                     std::vector<PJRT_Event*>* events) {
+    const size_t n = arguments.size();
     results->assign(n, nullptr);
+    events->assign(n, nullptr);
     std::vector<PJRT_Buffer* const*> argument_lists;
     std::vector<PJRT_Buffer**> output_lists;
-    std::vector<PJRT_Event*> events(n);
     for (size_t d = 0; d < n; ++d) {
       argument_lists.push_back(&arguments[d]);
       output_lists.push_back(&(*results)[d]);
     }
-    PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
-    options.non_donatable_input_indices = kept.data();
-    options.num_non_donatable_input_indices = kept.size();
     auto args = ARGS(LoadedExecutable_Execute);
     args.executable = executable;
     args.options = &options;
@@ -166,8 +164,17 @@ class CApiTest : public ::testing::Test {
     args.num_devices = n;
     args.num_args = 1;
     args.output_lists = output_lists.data();
-    args.device_complete_events = events.data();
-    std::string message = Message(api_->PJRT_LoadedExecutable_Execute(&args));
+    args.device_complete_events = events->data();
+    return Message(api_->PJRT_LoadedExecutable_Execute(&args));
+  }
+  // The same, waited for.
+  std::string Execute(PJRT_LoadedExecutable* executable, const std::vector<PJRT_Buffer*>& arguments,
+                      std::vector<PJRT_Buffer*>* results, std::vector<int64_t> kept = {}) {
+    PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
+    options.non_donatable_input_indices = kept.data();
+    options.num_non_donatable_input_indices = kept.size();
+    std::vector<PJRT_Event*> events;
+    std::string message = Launch(executable, arguments, options, results, &events);
     if (!message.empty()) return message;
     for (PJRT_Event* event : events) EXPECT_EQ(Await(event), "");
     return "";

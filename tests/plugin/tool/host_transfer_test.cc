@@ -212,10 +212,8 @@ class HostTransferTest : public CApiTest {
     std::vector<std::vector<PJRT_RecvCallbackInfo>> recv_infos;
     std::vector<PJRT_SendCallbackInfo*> send_lists;
     std::vector<PJRT_RecvCallbackInfo*> recv_lists;
-    std::vector<PJRT_Buffer*> arguments, outputs(n);
-    std::vector<PJRT_Buffer* const*> argument_lists;
-    std::vector<PJRT_Buffer**> output_lists;
-    std::vector<PJRT_Event*> events(n);
+    std::vector<PJRT_Buffer*> arguments, outputs;
+    std::vector<PJRT_Event*> events;
     for (size_t d = 0; d < n; ++d) {
       send_infos.push_back(hosts[d]->Sends(sends));
       recv_infos.push_back(hosts[d]->Recvs(recvs));
@@ -225,23 +223,13 @@ class HostTransferTest : public CApiTest {
     for (size_t d = 0; d < n; ++d) {
       send_lists.push_back(send_infos[d].data());
       recv_lists.push_back(recv_infos[d].data());
-      argument_lists.push_back(&arguments[d]);
-      output_lists.push_back(&outputs[d]);
     }
     PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
     options.send_callbacks = send_lists.data();
     options.recv_callbacks = recv_lists.data();
     options.num_send_ops = sends.size();
     options.num_recv_ops = recvs.size();
-    auto args = ARGS(LoadedExecutable_Execute);
-    args.executable = executable;
-    args.options = &options;
-    args.argument_lists = argument_lists.data();
-    args.num_devices = n;
-    args.num_args = 1;
-    args.output_lists = output_lists.data();
-    args.device_complete_events = events.data();
-    const std::string message = Message(api_->PJRT_LoadedExecutable_Execute(&args));
+    const std::string message = Launch(executable, arguments, options, &outputs, &events);
     for (auto& infos : send_infos) infos.clear();  // the lists may go
     std::vector<Result> results;
     if (message.empty()) meanwhile();
