@@ -1,4 +1,6 @@
 // Elementwise operations on complex numbers, made of real ones.
+#include <algorithm>
+
 #include "core/base/status.h"
 #include "core/codegen/element.h"
 #include "core/codegen/elementary.h"
@@ -98,6 +100,9 @@ class ComplexMath {
     return {high, Sub(second, Sub(high, first))};
   }
 
+  Element Plus(Element x, Element y) { return {Add(x.re, y.re), Add(x.im, y.im)}; }
+  Element Minus(Element x, Element y) { return {Sub(x.re, y.re), Sub(x.im, y.im)}; }
+  Element Negative(Element z) { return {Neg(z.re), Neg(z.im)}; }
   Element Multiply(Element x, Element y) {
     return {Sub(Mul(x.re, y.re), Mul(x.im, y.im)), Add(Mul(x.re, y.im), Mul(x.im, y.re))};
   }
@@ -114,7 +119,7 @@ class ComplexMath {
     V zero = And(Eq(y.re, C(y.re, 0)), Eq(y.im, C(y.im, 0)));
     Element by_zero = {Div(x.re, Abs(y.re)), Div(x.im, Abs(y.re))};
     // A finite number over an infinite one is 0.
-    V x_finite = And(Lt(Abs(x.re), Inf(x.re)), Lt(Abs(x.im), Inf(x.im)));
+    V x_finite = IsFinite(x);
     V y_infinite = Or(Eq(Abs(y.re), Inf(y.re)), Eq(Abs(y.im), Inf(y.im)));
     V vanishes = And(x_finite, y_infinite);
     V none = C(smith.re, 0);
@@ -235,8 +240,32 @@ class ComplexMath {
     };
     return {part(less.re, other.re, x.re, y.re), part(less.im, other.im, x.im, y.im)};
   }
+  Element Greater(Element x, Element y) { return Extreme(x, y, y, x); }
+  Element Lesser(Element x, Element y) { return Extreme(x, y, x, y); }
+  Element Clamp(Element low, Element z, Element high) {
+    Element raised = Greater(low, z);
+    lanes_.Unify(raised, high);
+    return Lesser(raised, high);
+  }
+  V IsFinite(Element z) { return And(Lt(Abs(z.re), Inf(z.re)), Lt(Abs(z.im), Inf(z.im))); }
   Element TimesI(Element z) { return {Neg(z.im), z.re}; }
   Element OverI(Element z) { return {z.im, Neg(z.re)}; }
+  Element Reciprocal(Element z) { return Divide({C(z.re, 1), C(z.re, 0)}, z); }
+
+  // -i log((x + i y) / sqrt(y^2 + x^2))
+  Element Atan2(Element y, Element x) {
+    Element square = Plus(Multiply(y, y), Multiply(x, x));
+    return OverI(Log(Divide(Plus(x, TimesI(y)), Sqrt(square))));
+  }
+  Element Logistic(Element z) {
+    Element e = Exp(Negative(z));
+    return Reciprocal({Add(e.re, C(e.re, 1)), e.im});
+  }
+  // z / |z|; a zero stays itself.
+  Element Sign(Element z) {
+    V size = Hypot(z.re, z.im), zero = Eq(size, C(size, 0));
+    return {Choose(zero, z.re, Div(z.re, size)), Choose(zero, z.im, Div(z.im, size))};
+  }
 
   Element Expm1(Element z) {
     // e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2)
@@ -263,87 +292,55 @@ class ComplexMath {
   LaneBuilder& lanes_;
 };
 
-Element Reciprocal(ComplexMath& m, Element z) { return m.Divide({m.C(z.re, 1), m.C(z.re, 0)}, z); }
+using Operands = absl::Span<const Element>;
+using Row = Element (*)(ComplexMath&, Operands);
+struct NamedRow {
+  Opcode opcode;
+  Row row;
+};
+
+// The first two operands have the same lanes.
+constexpr NamedRow kRows[] = {
+    {Opcode::kAbs, [](ComplexMath& m, Operands v) -> Element { return {m.Hypot(v[0].re, v[0].im)}; }},
+    {Opcode::kAdd, [](ComplexMath& m, Operands v) { return m.Plus(v[0], v[1]); }},
+    {Opcode::kAtan2, [](ComplexMath& m, Operands v) { return m.Atan2(v[0], v[1]); }},
+    {Opcode::kCbrt,
+     [](ComplexMath& m, Operands v) { return m.Power(v[0], {m.C(v[0].re, 1.0 / 3), m.C(v[0].re, 0)}); }},
+    {Opcode::kClamp, [](ComplexMath& m, Operands v) { return m.Clamp(v[0], v[1], v[2]); }},
+    {Opcode::kCos, [](ComplexMath& m, Operands v) { return m.Cos(v[0]); }},
+    {Opcode::kDivide, [](ComplexMath& m, Operands v) { return m.Divide(v[0], v[1]); }},
+    {Opcode::kExp, [](ComplexMath& m, Operands v) { return m.Exp(v[0]); }},
+    {Opcode::kExpm1, [](ComplexMath& m, Operands v) { return m.Expm1(v[0]); }},
+    {Opcode::kIsFinite, [](ComplexMath& m, Operands v) -> Element { return {m.IsFinite(v[0])}; }},
+    {Opcode::kLog, [](ComplexMath& m, Operands v) { return m.Log(v[0]); }},
+    {Opcode::kLog1p, [](ComplexMath& m, Operands v) { return m.Log1p(v[0]); }},
+    {Opcode::kLogistic, [](ComplexMath& m, Operands v) { return m.Logistic(v[0]); }},
+    {Opcode::kMaximum, [](ComplexMath& m, Operands v) { return m.Greater(v[0], v[1]); }},
+    {Opcode::kMinimum, [](ComplexMath& m, Operands v) { return m.Lesser(v[0], v[1]); }},
+    {Opcode::kMultiply, [](ComplexMath& m, Operands v) { return m.Multiply(v[0], v[1]); }},
+    {Opcode::kNegate, [](ComplexMath& m, Operands v) { return m.Negative(v[0]); }},
+    {Opcode::kPower, [](ComplexMath& m, Operands v) { return m.Power(v[0], v[1]); }},
+    {Opcode::kRsqrt, [](ComplexMath& m, Operands v) { return m.Reciprocal(m.Sqrt(v[0])); }},
+    {Opcode::kSign, [](ComplexMath& m, Operands v) { return m.Sign(v[0]); }},
+    {Opcode::kSin, [](ComplexMath& m, Operands v) { return m.Sin(v[0]); }},
+    {Opcode::kSqrt, [](ComplexMath& m, Operands v) { return m.Sqrt(v[0]); }},
+    {Opcode::kSubtract, [](ComplexMath& m, Operands v) { return m.Minus(v[0], v[1]); }},
+    {Opcode::kTan, [](ComplexMath& m, Operands v) { return m.OverI(m.Tanh(m.TimesI(v[0]))); }},
+    {Opcode::kTanh, [](ComplexMath& m, Operands v) { return m.Tanh(v[0]); }},
+};
 
 }  // namespace
 
 absl::StatusOr<Element> EmitComplexValue(LaneBuilder& lanes, const Instruction& op,
                                          absl::Span<const Element> operands) {
-  ComplexMath m(lanes);
-  Element x = operands[0];
-  Element y = operands.size() > 1 ? operands[1] : Element{};
-  if (y.re != nullptr) lanes.Unify(x, y);
-  auto result = [&]() -> Element {
-    switch (op.opcode()) {
-      case Opcode::kAbs:
-        return {m.Hypot(x.re, x.im)};
-      case Opcode::kAdd:
-        return {m.Add(x.re, y.re), m.Add(x.im, y.im)};
-      case Opcode::kSubtract:
-        return {m.Sub(x.re, y.re), m.Sub(x.im, y.im)};
-      case Opcode::kMultiply:
-        return m.Multiply(x, y);
-      case Opcode::kDivide:
-        return m.Divide(x, y);
-      case Opcode::kMaximum:
-        return m.Extreme(x, y, y, x);
-      case Opcode::kMinimum:
-        return m.Extreme(x, y, x, y);
-      case Opcode::kClamp: {  // of low, number, high
-        Element raised = m.Extreme(x, y, y, x), high = operands[2];
-        lanes.Unify(raised, high);
-        return m.Extreme(raised, high, raised, high);
-      }
-      case Opcode::kAtan2: {
-        // -i log((y + i x) / sqrt(x^2 + y^2)) for the operands y, x
-        Element square = {m.Add(m.Multiply(x, x).re, m.Multiply(y, y).re),
-                          m.Add(m.Multiply(x, x).im, m.Multiply(y, y).im)};
-        Element turned = m.TimesI(x);
-        return m.OverI(m.Log(m.Divide({m.Add(y.re, turned.re), m.Add(y.im, turned.im)}, m.Sqrt(square))));
-      }
-      case Opcode::kNegate:
-        return {m.Neg(x.re), m.Neg(x.im)};
-      case Opcode::kExp:
-        return m.Exp(x);
-      case Opcode::kExpm1:
-        return m.Expm1(x);
-      case Opcode::kLog:
-        return m.Log(x);
-      case Opcode::kLog1p:
-        return m.Log1p(x);
-      case Opcode::kSqrt:
-        return m.Sqrt(x);
-      case Opcode::kRsqrt:
-        return Reciprocal(m, m.Sqrt(x));
-      case Opcode::kCbrt:
-        return m.Power(x, {m.C(x.re, 1.0 / 3), m.C(x.re, 0)});
-      case Opcode::kPower:
-        return m.Power(x, y);
-      case Opcode::kSin:
-        return m.Sin(x);
-      case Opcode::kCos:
-        return m.Cos(x);
-      case Opcode::kTan:
-        return m.OverI(m.Tanh(m.TimesI(x)));
-      case Opcode::kTanh:
-        return m.Tanh(x);
-      case Opcode::kLogistic: {
-        Element e = m.Exp({m.Neg(x.re), m.Neg(x.im)});
-        return Reciprocal(m, {m.Add(e.re, m.C(e.re, 1)), e.im});
-      }
-      case Opcode::kSign: {
-        llvm::Value* size = m.Hypot(x.re, x.im);
-        llvm::Value* zero = m.Eq(size, m.C(size, 0));
-        return {m.Choose(zero, x.re, m.Div(x.re, size)), m.Choose(zero, x.im, m.Div(x.im, size))};
-      }
-      case Opcode::kIsFinite:
-        return {m.And(m.Lt(m.Abs(x.re), m.Inf(x.re)), m.Lt(m.Abs(x.im), m.Inf(x.im)))};
-      default:
-        return {};
-    }
-  }();
-  if (result.re == nullptr) return NoEmitter(op);
-  SHOAL_RETURN_IF_ERROR(m.status);
+  const NamedRow* found = std::find_if(std::begin(kRows), std::end(kRows),
+                                       [&](const NamedRow& row) { return row.opcode == op.opcode(); });
+  if (found == std::end(kRows)) return NoEmitter(op);
+  std::vector<Element> values(operands.begin(), operands.end());
+  if (values.size() > 1) lanes.Unify(values[0], values[1]);
+  ComplexMath math(lanes);
+  const Element result = found->row(math, values);
+  SHOAL_RETURN_IF_ERROR(math.status);
   return result;
 }
 

@@ -453,17 +453,32 @@ absl::StatusOr<Element> EmitBitcastConvert(ElementEmitter& e, const Instruction&
   return OfBits(lanes, to, sum);
 }
 
+// Null if numbers of the type have no such row.
+Row RowFor(ElementType type, Opcode opcode) {
+  if (IsFloat(type)) return Find(kFloatRows, opcode);
+  return type == ElementType::kPred ? Find(kPredRows, opcode) : Find(kIntRows, opcode);
+}
+
+// min(max(x, low), high)
+absl::StatusOr<Element> EmitRealClamp(LaneBuilder& lanes, ElementType type, llvm::Value* low, llvm::Value* x,
+                                      llvm::Value* high) {
+  lanes.Unify(low, x);
+  llvm::Value* lower[] = {low, x};
+  SHOAL_ASSIGN_OR_RETURN(x, RowFor(type, Opcode::kMaximum)(Site{lanes, type, lower}));
+  lanes.Unify(x, high);
+  llvm::Value* upper[] = {high, x};
+  SHOAL_ASSIGN_OR_RETURN(llvm::Value * result, RowFor(type, Opcode::kMinimum)(Site{lanes, type, upper}));
+  return Element{result};
+}
+
 absl::StatusOr<Element> EmitReal(LaneBuilder& lanes, const Instruction& op, ElementType type,
                                  absl::Span<Element> operands) {
   llvm::SmallVector<llvm::Value*, 3> values;
   for (const Element& operand : operands) values.push_back(operand.re);
   if (values.size() == 2) lanes.Unify(values[0], values[1]);
   Site site{lanes, type, Values(values.data(), values.size())};
-  Row row = IsFloat(type)                ? Find(kFloatRows, op.opcode())
-            : type == ElementType::kPred ? Find(kPredRows, op.opcode())
-                                         : Find(kIntRows, op.opcode());
   llvm::Value* result = nullptr;
-  if (row != nullptr) {
+  if (Row row = RowFor(type, op.opcode()); row != nullptr) {
     SHOAL_ASSIGN_OR_RETURN(result, row(site));
   } else if (IsFloat(type)) {
     const auto* found = std::find_if(std::begin(kLibraryRows), std::end(kLibraryRows),
@@ -502,25 +517,10 @@ absl::StatusOr<Element> EmitElementwiseValue(LaneBuilder& lanes, const Instructi
     case Opcode::kImag:
       return Element{operands[0].im != nullptr ? operands[0].im
                                                : llvm::Constant::getNullValue(operands[0].re->getType())};
-    case Opcode::kClamp: {  // min(max(x, low), high)
+    case Opcode::kClamp:
       type = op.shape().element_type();
       if (IsComplex(type)) break;
-      llvm::Value *low = operands[0].re, *x = operands[1].re, *high = operands[2].re;
-      lanes.Unify(low, x);
-      llvm::Value* lower[] = {low, x};
-      Site first{lanes, type, lower};
-      Row max = IsFloat(type)                ? Find(kFloatRows, Opcode::kMaximum)
-                : type == ElementType::kPred ? Find(kPredRows, Opcode::kMaximum)
-                                             : Find(kIntRows, Opcode::kMaximum);
-      Row min = IsFloat(type)                ? Find(kFloatRows, Opcode::kMinimum)
-                : type == ElementType::kPred ? Find(kPredRows, Opcode::kMinimum)
-                                             : Find(kIntRows, Opcode::kMinimum);
-      SHOAL_ASSIGN_OR_RETURN(x, max(first));
-      lanes.Unify(x, high);
-      llvm::Value* upper[] = {high, x};
-      SHOAL_ASSIGN_OR_RETURN(llvm::Value * result, min(Site{lanes, type, upper}));
-      return Element{result};
-    }
+      return EmitRealClamp(lanes, type, operands[0].re, operands[1].re, operands[2].re);
     default:
       break;
   }

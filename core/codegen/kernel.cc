@@ -14,36 +14,40 @@ namespace {
 
 constexpr int64_t kBiggestFusedConstant = 4096;  // bytes; a bigger one is better an operand
 
+// Whether `op` is `leaf`, or is computed from it inside the kernel.
+bool Reads(const KernelView& view, const Instruction& op, const Instruction* leaf) {
+  std::vector<const Instruction*> stack = {&op};
+  absl::flat_hash_set<const Instruction*> seen;
+  while (!stack.empty()) {
+    const Instruction* next = stack.back();
+    stack.pop_back();
+    if (next == leaf) return true;
+    if (view.IsLeaf(next)) continue;
+    for (const Instruction* operand : next->operands()) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  return false;
+}
+
 // Reads of `leaf` from `op`: true if each is at the very position that is written.
-bool ReadsOnlyInPlace(const Instruction& op, const Instruction* leaf,
+bool ReadsOnlyInPlace(const KernelView& view, const Instruction& op, const Instruction* leaf,
                       absl::flat_hash_map<const Instruction*, bool>& known) {
-  if (&op == leaf) return true;
+  if (view.IsLeaf(&op)) return true;  // the leaf itself, or one with memory of its own
   if (auto it = known.find(&op); it != known.end()) return it->second;
+  const bool keeps = FamilyOf(op.opcode()) == OpFamily::kElementwise || op.opcode() == Opcode::kReshape ||
+                     op.opcode() == Opcode::kBitcast || op.opcode() == Opcode::kTuple;
   bool in_place = true;
-  OpFamily family = FamilyOf(op.opcode());
-  bool keeps = family == OpFamily::kElementwise || op.opcode() == Opcode::kReshape ||
-               op.opcode() == Opcode::kBitcast || op.opcode() == Opcode::kTuple;
   for (const Instruction* operand : op.operands()) {
     if (operand == leaf) {
-      bool same_size = operand->shape().IsArray() && op.shape().IsArray() &&
-                       operand->shape().ElementCount() == op.shape().ElementCount();
-      in_place &= keeps && (same_size || op.opcode() == Opcode::kTuple);
+      const bool same_size = operand->shape().IsArray() && op.shape().IsArray() &&
+                             operand->shape().ElementCount() == op.shape().ElementCount();
+      in_place = keeps && (same_size || op.opcode() == Opcode::kTuple);
     } else {
-      absl::flat_hash_map<const Instruction*, bool> below;
-      bool reads = false;
       // What lies below an operation that moves elements must not read the leaf at all.
-      std::vector<const Instruction*> stack = {operand};
-      absl::flat_hash_set<const Instruction*> seen;
-      while (!keeps && !stack.empty()) {
-        const Instruction* next = stack.back();
-        stack.pop_back();
-        reads |= next == leaf;
-        for (const Instruction* deeper : next->operands()) {
-          if (seen.insert(deeper).second && next->opcode() != Opcode::kParameter) stack.push_back(deeper);
-        }
-      }
-      in_place &= keeps ? ReadsOnlyInPlace(*operand, leaf, known) : !reads;
+      in_place = keeps ? ReadsOnlyInPlace(view, *operand, leaf, known) : !Reads(view, *operand, leaf);
     }
+    if (!in_place) break;
   }
   known[&op] = in_place;
   return in_place;
@@ -63,6 +67,14 @@ const Instruction* LeafAt(const KernelView& view, int64_t buffer) {
     if (leaf.buffer == buffer && leaf.op->shape().IsArray()) return leaf.op;
   }
   return nullptr;
+}
+
+bool HasRepeatedOperand(const Instruction& op) {
+  absl::flat_hash_set<const Instruction*> seen;
+  for (const Instruction* operand : op.operands()) {
+    if (!seen.insert(operand).second) return true;
+  }
+  return false;
 }
 
 double TranscendentalCost(ElementType type) {
@@ -179,17 +191,9 @@ bool MayShareBuffer(const Instruction& fusion_or_op, int64_t operand, int64_t ou
   if (!HeroReduces(view).empty()) return false;
   absl::flat_hash_map<const Instruction*, bool> known;
   for (const KernelRoot& root : view.roots) {
-    if (!ReadsOnlyInPlace(*root.op, leaf, known)) return false;
+    if (!ReadsOnlyInPlace(view, *root.op, leaf, known)) return false;
   }
   return true;
-}
-
-static bool HasRepeatedOperand(const Instruction& op) {
-  absl::flat_hash_set<const Instruction*> seen;
-  for (const Instruction* operand : op.operands()) {
-    if (!seen.insert(operand).second) return true;
-  }
-  return false;
 }
 
 absl::StatusOr<Kernel> EmitKernel(const Instruction& op, const std::string& name, ModuleBuilder& builder) {

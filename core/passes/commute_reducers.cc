@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/ops/builder.h"
 
 namespace shoal {
@@ -75,6 +76,8 @@ absl::StatusOr<bool> CommuteReducers(Module& module) {
     Picks picks;
     if (!MatchPicks(*reducer, &picks)) continue;
     Commute(*reducer, picks);
+    if (!reducer->SortTopologically())
+      return absl::InternalError(absl::StrCat("%", reducer->name(), " has a cycle after commuting"));
     changed = true;
   }
   return changed;

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
-#include "core/hlo/effects.h"
+#include "core/passes/dce.h"
 #include "core/passes/kernel_groups.h"
 
 namespace shoal {
@@ -68,17 +68,6 @@ class FusionBuilder {
   std::vector<Instruction*> operands_;
 };
 
-void RemoveUnused(Computation& computation) {
-  const std::vector<Instruction*> all = computation.instructions();
-  for (auto it = all.rbegin(); it != all.rend(); ++it) {
-    Instruction* instruction = *it;
-    const bool stays = !instruction->users().empty() || instruction == computation.root() ||
-                       instruction->opcode() == Opcode::kParameter || HasEffect(*instruction) ||
-                       IsCrossDevice(instruction->opcode());
-    if (!stays) computation.Remove(instruction);
-  }
-}
-
 bool FuseComputation(Computation& computation, const FusionModel& model) {
   const FusionPlan plan(computation, model);
   const KernelGroups groups(plan);
@@ -109,7 +98,7 @@ bool FuseComputation(Computation& computation, const FusionModel& model) {
   }
   computation.SetOrder(order);
   for (auto [root, value] : replaced) root->ReplaceAllUsesWith(value);
-  RemoveUnused(computation);
+  RemoveDeadInstructions(computation);
   return true;
 }
 

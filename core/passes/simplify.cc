@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/hlo/effects.h"
 #include "core/passes/dce.h"
 #include "core/passes/match.h"
 
@@ -113,6 +114,8 @@ absl::StatusOr<bool> TryRules(Instruction& op, HloBuilder& b) {
     }
     SHOAL_LOG_AT(3) << row->what << ": " << op.ToString() << " becomes " << with->ToString();
     op.ReplaceAllUsesWith(with);
+    // Its effects are those of what stands for it, and must not come twice.
+    if (HasEffect(op) && op.users().empty()) op.parent()->Remove(&op);
     return true;
   }
   return false;

@@ -26,8 +26,10 @@ Instruction* CompareWithItself(Instruction& op, HloBuilder& b) {
 bool IsNonNegative(const Instruction* x, int depth = 4) {
   if (depth == 0) return false;
   switch (x->opcode()) {
-    case Opcode::kIota:
-      return true;
+    case Opcode::kIota: {  // counts on below zero where the type ends
+      const int bits = BitWidth(x->shape().element_type());
+      return bits > 32 || x->shape().dim(x->dimensions()[0]) <= int64_t{1} << (bits - 1);
+    }
     case Opcode::kConstant:
       return x->shape().ElementCount() == 1 && x->literal().AsInt(0) >= 0;
     case Opcode::kBroadcast:

@@ -15,11 +15,8 @@ bool AllZero(const IntVector& values) {
 
 Instruction* SliceOfWhole(Instruction& op, HloBuilder&) {
   const auto& slice = op.attributes<SliceAttributes>();
-  const bool whole =
-      op.operand(0)->shape() == op.shape() && AllZero(slice.starts) &&
-      std::all_of(slice.strides.begin(), slice.strides.end(), [](int64_t s) { return s == 1; });
-  // A stride in a dimension of one element picks that element, too.
-  return whole || (op.operand(0)->shape() == op.shape() && AllZero(slice.starts)) ? op.operand(0) : nullptr;
+  // Only in a dimension of one element can there be a stride then, which picks that element, too.
+  return op.operand(0)->shape() == op.shape() && AllZero(slice.starts) ? op.operand(0) : nullptr;
 }
 
 Instruction* SliceOfSlice(Instruction& op, HloBuilder& b) {

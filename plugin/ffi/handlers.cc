@@ -32,7 +32,7 @@ bool Same(const XLA_FFI_Handler_Bundle& a, const XLA_FFI_Handler_Bundle& b) {
 }
 
 // Asks a handler for its metadata, as XLA does when it is registered.
-absl::Status CheckVersion(absl::string_view target, XLA_FFI_Handler* handler) {
+absl::Status CheckVersion(XLA_FFI_Handler* handler) {
   XLA_FFI_Metadata metadata = {};
   metadata.struct_size = XLA_FFI_Metadata_STRUCT_SIZE;
   metadata.api_version.struct_size = XLA_FFI_Api_Version_STRUCT_SIZE;
@@ -51,8 +51,7 @@ absl::Status CheckVersion(absl::string_view target, XLA_FFI_Handler* handler) {
                    XLA_FFI_API_MINOR, "; build it with the headers of jax.ffi.include_dir()"));
 }
 
-absl::Status Check(absl::string_view target, absl::string_view platform,
-                   const XLA_FFI_Handler_Bundle& bundle) {
+absl::Status Check(absl::string_view platform, const XLA_FFI_Handler_Bundle& bundle) {
   bool known = false;
   for (absl::string_view name : {"cpu", "host", "shoal"}) {
     known = known || absl::EqualsIgnoreCase(platform, name);
@@ -63,7 +62,7 @@ absl::Status Check(absl::string_view target, absl::string_view platform,
   }
   if (bundle.execute == nullptr) return absl::InvalidArgumentError("there is no handler to execute");
   for (XLA_FFI_Handler* handler : {bundle.instantiate, bundle.prepare, bundle.initialize, bundle.execute}) {
-    if (handler != nullptr) SHOAL_RETURN_IF_ERROR(CheckVersion(target, handler));
+    if (handler != nullptr) SHOAL_RETURN_IF_ERROR(CheckVersion(handler));
   }
   return absl::OkStatus();
 }
@@ -73,7 +72,7 @@ absl::Status Check(absl::string_view target, absl::string_view platform,
 absl::Status RegisterFfiHandler(absl::string_view target, absl::string_view platform,
                                 const XLA_FFI_Handler_Bundle& bundle, XLA_FFI_Handler_Traits traits) {
   const std::string context = absl::StrCat("registering the FFI target '", target, "'");
-  SHOAL_RETURN_IF_ERROR(Annotate(Check(target, platform, bundle), context));
+  SHOAL_RETURN_IF_ERROR(Annotate(Check(platform, bundle), context));
   const FfiHandler handler{bundle, (traits & kFfiMayWait) != 0};
   {
     Handlers& all = AllHandlers();

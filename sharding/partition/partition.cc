@@ -2,8 +2,8 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
-#include "core/hlo/effects.h"
 #include "core/hlo/user_sharding_rule.h"
+#include "core/passes/dce.h"
 #include "sharding/partition/region.h"
 #include "sharding/propagate/flatten.h"
 #include "sharding/propagate/program_mesh.h"
@@ -46,17 +46,6 @@ void DropRules(Module& module) {
   }
 }
 
-// What was made for uses that then went another way.
-void DropDead(Computation& computation) {
-  const std::vector<Instruction*> instructions = computation.instructions();
-  for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
-    Instruction* instruction = *it;
-    if (!instruction->users().empty() || instruction == computation.root()) continue;
-    if (instruction->opcode() == Opcode::kParameter || HasEffect(*instruction)) continue;
-    computation.Remove(instruction);
-  }
-}
-
 class EntryPartitioner {
  public:
   EntryPartitioner(Module& module, std::shared_ptr<const Mesh> mesh)
@@ -74,7 +63,8 @@ class EntryPartitioner {
     module_.set_entry(computation_);
     module_.RemoveUnreachableComputations();
     module_.SortComputations();
-    for (Computation* computation : module_.computations()) DropDead(*computation);
+    // What was made for uses that then went another way.
+    for (Computation* computation : module_.computations()) RemoveDeadInstructions(*computation);
     if (!computation_->SortTopologically()) return absl::InternalError("a cycle after partitioning");
     return absl::OkStatus();
   }

@@ -78,7 +78,7 @@ Instruction* Region::Get(const Instruction* maybe_alias, int64_t maybe_leaf, con
   const auto [old, leaf] = key;
   const LocalValue& own = values_.at(key);
   if (own.layout == layout) return own.local;
-  std::vector<LocalValue>& copies = copies_[key];
+  const std::vector<LocalValue>& copies = copies_[key];
   for (const LocalValue& copy : copies) {
     if (copy.layout == layout) return copy.local;
   }
@@ -96,7 +96,7 @@ Instruction* Region::Get(const Instruction* maybe_alias, int64_t maybe_leaf, con
     }
     made = Reshard(nearest->local, global, nearest->layout, layout);
   }
-  copies.push_back({made, layout});
+  copies_[key].push_back({made, layout});  // not `copies`: to rematerialize may have asked for an operand's
   return made;
 }
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/passes/inline_calls.h"
 #include "core/stablehlo/import.h"
 #include "sharding/propagate/flatten.h"
 
@@ -70,20 +71,6 @@ absl::Status CheckShapes(const Computation& entry, absl::Span<Instruction* const
   return absl::OkStatus();
 }
 
-Instruction* Inline(const Computation& entry, absl::Span<Instruction* const> operands, Computation* into) {
-  absl::flat_hash_map<const Instruction*, Instruction*> copies;
-  for (const Instruction* instruction : entry.instructions()) {
-    if (instruction->opcode() == Opcode::kParameter) {
-      copies[instruction] = operands[instruction->parameter_number()];
-      continue;
-    }
-    std::vector<Instruction*> own;
-    for (const Instruction* operand : instruction->operands()) own.push_back(copies.at(operand));
-    copies[instruction] = into->AddClone(*instruction, own);
-  }
-  return copies.at(entry.root());
-}
-
 absl::Status Split(Region& region, const Instruction& old, const CustomPartitioner& owner) {
   const auto sharding_of = [](const Instruction* instruction, int64_t leaf) {
     const std::vector<Sharding>& shardings = instruction->shardings();
@@ -110,7 +97,7 @@ absl::Status Split(Region& region, const Instruction& old, const CustomPartition
   for (size_t i = 0; i < global.size(); ++i) local.push_back(LocalShape(global[i], layouts[i]));
   SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<Module> program, Import(region, split.program));
   SHOAL_RETURN_IF_ERROR(CheckShapes(*program->entry(), operands, local));
-  Instruction* root = Inline(*program->entry(), operands, region.builder().computation());
+  Instruction* root = InlineBody(*program->entry(), operands, *region.builder().computation());
   const std::vector<Instruction*> results = region.Explode(root);
   for (size_t i = 0; i < results.size(); ++i) {
     region.SetResult(&old, static_cast<int64_t>(i), results[i], layouts[i]);

@@ -1,8 +1,8 @@
 #include "sharding/propagate/flatten.h"
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/base/status.h"
+#include "core/passes/inline_calls.h"
 
 namespace shoal {
 namespace {
@@ -25,10 +25,11 @@ class Flattener {
         }
         SHOAL_RETURN_IF_ERROR(Flatten(callee));
       }
-      if (instruction->opcode() == Opcode::kCall) {
-        Inline(instruction);
-        inlined = true;
-      }
+      if (instruction->opcode() != Opcode::kCall) continue;
+      instruction->ReplaceAllUsesWith(
+          InlineBody(*instruction->called(0), instruction->operands(), *computation));
+      computation->Remove(instruction);
+      inlined = true;
     }
     if (inlined && !computation->SortTopologically()) {
       return absl::InternalError("a cycle after inlining calls");
@@ -43,24 +44,6 @@ class Flattener {
       instruction->ReplaceAllUsesWith(instruction->operand(0));
       region->Remove(instruction);
     }
-  }
-
-  static void Inline(Instruction* call) {
-    Computation* into = call->parent();
-    const Computation* callee = call->called(0);
-    absl::flat_hash_map<const Instruction*, Instruction*> copies;
-    for (const Instruction* instruction : callee->instructions()) {
-      if (instruction->opcode() == Opcode::kParameter) {
-        copies[instruction] = call->operand(instruction->parameter_number());
-        continue;
-      }
-      std::vector<Instruction*> operands;
-      for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-      copies[instruction] = into->AddClone(*instruction, operands);
-    }
-    Instruction* root = copies.at(callee->root());
-    call->ReplaceAllUsesWith(root);
-    into->Remove(call);
   }
 
   absl::flat_hash_set<Computation*> owned_;
