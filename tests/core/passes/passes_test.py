@@ -52,6 +52,8 @@ SIMPLIFY = [
     ("compare_position_zero", "i = s32[5] iota(), iota_dimension=0 b = s32[3,5] broadcast(i), dimensions={1} "
      "z = s32[] constant(0) o = s32[3,5] broadcast(z), dimensions={} ROOT r = pred[3,5] compare(b, o), direction=LT",
      "compare", ""),
+    ("compare_position_past_the_type_stays", "i = s8[200] iota(), iota_dimension=0 z = s8[] constant(0) "
+     "o = s8[200] broadcast(z), dimensions={} ROOT r = pred[200] compare(i, o), direction=LT", "", "compare"),
     ("max_with_least", "x = f32[5] parameter(0) z = f32[] constant(-inf) o = f32[5] broadcast(z), dimensions={} "
      "ROOT r = f32[5] maximum(o, x)", "maximum", ""),
     ("min_with_greatest", "x = s8[5] parameter(0) z = s8[] constant(127) o = s8[5] broadcast(z), dimensions={} "

@@ -200,6 +200,23 @@ def test_a_callback_runs_once_a_program_and_once_a_shard():
     )
 
 
+def test_a_callback_of_a_branch_that_is_known_runs_once():
+    run(
+        """
+        from jax.experimental import io_callback
+        seen = []
+        for ordered in (False, True):
+            def told(x):
+                io_callback(lambda x: seen.append(float(x)), None, x, ordered=ordered)
+                return x + 1
+            f = jax.jit(lambda x: jax.lax.switch(np.int32(1), [lambda x: x, told], x))
+            assert f(jnp.float32(3)) == 4
+        jax.effects_barrier()
+        assert seen == [3, 3], seen
+        """
+    )
+
+
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_callbacks_may_run_jax_and_do_not_wait_for_each_other(threads):
     run(
