@@ -233,10 +233,4 @@ Cost CostOf(const Instruction& op) {
 
 Cost CostOf(const Module& module) { return BodyCost(*module.entry()); }
 
-std::vector<std::pair<std::string, double>> CostProperties(const Cost& cost) {
-  return {{"bytes accessed", cost.bytes_accessed},
-          {"flops", cost.flops},
-          {"transcendentals", cost.transcendentals}};
-}
-
 }  // namespace shoal

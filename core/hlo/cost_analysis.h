@@ -4,10 +4,6 @@
 // and results. Estimates for people, not for scheduling. Thread-safe.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "core/hlo/instruction.h"
 
 namespace shoal {
@@ -21,8 +17,5 @@ struct Cost {
 
 Cost CostOf(const Instruction& instruction);
 Cost CostOf(const Module& module);
-
-// Under XLA's names: "flops", "transcendentals", "bytes accessed".
-std::vector<std::pair<std::string, double>> CostProperties(const Cost& cost);
 
 }  // namespace shoal

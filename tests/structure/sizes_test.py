@@ -2,8 +2,8 @@
 
 import sizes
 
-LONGEST_FUNCTION = 100
-LONGEST_FILE = 800
+LONGEST_FUNCTION = 70
+LONGEST_FILE = 600
 
 
 def test_functions():

@@ -37,9 +37,9 @@ absl::StatusOr<std::string> Write(absl::string_view format, const Module& module
   if (format == "proto") return ToHloModuleProto(module);
   if (format == "proto_with_config") return ToHloModuleProtoWithConfig(module);
   if (format == "cost") {
-    std::string lines;
-    for (const auto& [name, value] : CostProperties(CostOf(module))) absl::StrAppend(&lines, name, "=", value, "\n");
-    return lines;
+    const Cost cost = CostOf(module);
+    return absl::StrCat("bytes accessed=", cost.bytes_accessed, "\nflops=", cost.flops,
+                        "\ntranscendentals=", cost.transcendentals, "\n");
   }
   PrintOptions options;
   options.layouts = true;
