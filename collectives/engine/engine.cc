@@ -108,6 +108,10 @@ void Engine::Submit(Command command) {
     commands_.push_back(std::move(command));
     has_commands_ = true;
   }
+  Look();
+}
+
+void Engine::Look() {
   Outcome outcome;
   {
     std::unique_lock<std::mutex> lock(progress_mutex_, std::try_to_lock);
@@ -137,20 +141,21 @@ void Engine::Start(RunRequest request, bool stay) {
   };
   auto shared = std::make_shared<RunRequest>(std::move(request));
   stays_with_a_run = true;
+  // Before peers hear of the run: what they send for it shall wake nobody, neither now nor at the end.
+  doorbell_->Watch();
+  const uint32_t ticket = doorbell_->Ticket();
   Submit([this, shared] { BeginRun(std::move(*shared)); });
-  StayWith(vigil.get());
+  if (!doorbell_->Unwatch(StayWith(vigil.get(), ticket))) Look();
+  if (active_ > 0) doorbell_->Ring();  // the rest is the thread's
   stays_with_a_run = false;
   int state = Vigil::kWaiting;
   if (!vigil->state.compare_exchange_strong(state, Vigil::kLeft)) (*done)(vigil->status, true);
 }
 
-// Makes progress until the run has ended or nothing has come for as long as patience lasts.
-void Engine::StayWith(Vigil* vigil) {
+uint32_t Engine::StayWith(Vigil* vigil, uint32_t ticket) {
   const auto ended = [vigil] { return vigil->state.load(std::memory_order_acquire) == Vigil::kEnded; };
-  if (ended()) return;
-  doorbell_->Watch();
+  if (ended()) return ticket;
   const int64_t patience = patience_ns_.load(std::memory_order_relaxed);
-  uint32_t ticket = doorbell_->Ticket();
   const int64_t start = absl::GetCurrentTimeNanos();
   int64_t last_work = start;
   for (int idle_passes = 0; !ended();) {
@@ -170,8 +175,7 @@ void Engine::StayWith(Vigil* vigil) {
     if (absl::GetCurrentTimeNanos() - last_work > patience) break;
     if (!spins_ || ++idle_passes > kSpinPasses) sched_yield();
   }
-  doorbell_->Unwatch(ticket);
-  if (active_ > 0) doorbell_->Ring();  // the rest is the thread's
+  return ticket;
 }
 
 void Engine::Abort(uint64_t communicator, int64_t run, const absl::Status& why) {

@@ -101,7 +101,11 @@ class Engine {
     absl::Status status;  // written before kEnded
   };
   void Submit(Command command);
-  void StayWith(Vigil* vigil);
+  // One pass on the caller's thread, or on that of whoever owns progress just now.
+  void Look();
+  // Makes progress until the run has ended or nothing has come for as long as patience lasts. `ticket` is of
+  // the last look; returns that of this one's.
+  uint32_t StayWith(Vigil* vigil, uint32_t ticket);
   // One pass over commands, wires and runs. All of these are called by the owner of progress.
   bool ProgressOnce(Outcome* outcome);
   bool DrainCommands();

@@ -49,11 +49,10 @@ void Doorbell::AwaitKnocks(bool awaits) {
 }
 
 // Ring adds to rings_ and then reads watchers_; this takes from watchers_ and then reads rings_: so either
-// the ringer wakes the sleepers or this does.
-void Doorbell::Unwatch(uint32_t ticket) {
+// the ringer wakes the sleepers or this tells.
+bool Doorbell::Unwatch(uint32_t ticket) {
   watchers_.fetch_sub(1, std::memory_order_seq_cst);
-  if (rings_.load(std::memory_order_seq_cst) == ticket) return;
-  if (sleepers_.load(std::memory_order_seq_cst) != 0) Futex(&rings_, FUTEX_WAKE, INT_MAX, nullptr);
+  return rings_.load(std::memory_order_seq_cst) == ticket;
 }
 
 }  // namespace shoal

@@ -26,9 +26,9 @@ class Doorbell {
   void AwaitKnocks(bool awaits);
 
   // Between the two the caller looks for work itself, awake, so that rings wake nobody. `ticket` is of its
-  // last look: what rang after it wakes those who sleep.
+  // last look. False if somebody rang after that, and perhaps nobody heard it: then it has to look once more.
   void Watch() { watchers_.fetch_add(1, std::memory_order_seq_cst); }
-  void Unwatch(uint32_t ticket);
+  [[nodiscard]] bool Unwatch(uint32_t ticket);
   bool IsWatched() const { return watchers_.load(std::memory_order_relaxed) != 0; }
 
  private:
