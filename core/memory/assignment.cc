@@ -487,7 +487,15 @@ Slice BufferAssignment::scratch(const Instruction* instruction) const {
 
 std::vector<Slice> BufferAssignment::OperandSlices(const Instruction* instruction) const {
   std::vector<Slice> slices;
-  for (ValueId id : live_.OperandValues(instruction)) slices.push_back(slices_[id.value()]);
+  for (const Instruction* operand : instruction->operands()) {
+    for (ValueId id : live_.ValuesOf(operand)) slices.push_back(slices_[id.value()]);
+    while (operand->opcode() == Opcode::kReshape || operand->opcode() == Opcode::kBitcast)
+      operand = operand->operand(0);
+    if (const std::optional<int64_t> place = PlaceInParameter(*operand)) {
+      slices.back().offset += *place;
+      slices.back().bytes = operand->shape().ByteSize();
+    }
+  }
   return slices;
 }
 

@@ -17,6 +17,19 @@ int64_t LeafCount(const Shape& shape) {
   return shape.IsTuple() ? static_cast<int64_t>(shape.Leaves().size()) : 1;
 }
 
+bool IsReshape(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
+}
+
+bool OnlyCollectivesRead(const Instruction& instruction) {
+  const auto is_collective = [](const Instruction* user) {
+    return IsCrossDevice(user->opcode()) || (IsReshape(*user) && OnlyCollectivesRead(*user));
+  };
+  const auto users = instruction.users();
+  return !users.empty() && instruction.parent()->root() != &instruction &&
+         std::all_of(users.begin(), users.end(), is_collective);
+}
+
 void Unshare(Computation& computation, absl::flat_hash_set<Computation*>& taken) {
   for (Instruction* instruction : computation.instructions()) {
     if (!IsControl(*instruction)) continue;
@@ -39,6 +52,26 @@ void UnshareControl(Module& module) {
   Unshare(*module.entry(), taken);
 }
 
+std::optional<int64_t> PlaceInParameter(const Instruction& slice) {
+  if (slice.opcode() != Opcode::kSlice || slice.shape().ElementCount() == 0) return std::nullopt;
+  const Instruction* array = slice.operand(0);
+  while (IsReshape(*array)) array = array->operand(0);
+  const bool is_parameter =
+      array->opcode() == Opcode::kParameter && array->parent() == array->parent()->parent()->entry();
+  if (!is_parameter || !OnlyCollectivesRead(slice)) return std::nullopt;
+  const auto& attributes = slice.attributes<SliceAttributes>();
+  const Shape& whole = slice.operand(0)->shape();
+  // One piece: single positions outside, whole dimensions inside, a range between them.
+  int64_t place = 0;
+  bool inside = false;
+  for (int64_t d = 0; d < whole.rank(); ++d) {
+    if (attributes.strides[d] != 1 || (inside && slice.shape().dim(d) != whole.dim(d))) return std::nullopt;
+    inside = inside || slice.shape().dim(d) > 1;
+    place = place * whole.dim(d) + attributes.starts[d];
+  }
+  return place * ByteWidth(whole.element_type());
+}
+
 bool OnlyForwards(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kTuple:
@@ -50,6 +83,8 @@ bool OnlyForwards(const Instruction& instruction) {
     case Opcode::kBitcast:
     case Opcode::kCall:
       return true;
+    case Opcode::kSlice:
+      return PlaceInParameter(instruction).has_value();
     case Opcode::kBitcastConvert: {
       const ElementType from = instruction.operand(0)->shape().element_type();
       return BitWidth(from) >= 8 && BitWidth(from) == BitWidth(instruction.shape().element_type());

@@ -2,7 +2,8 @@
 //
 // A value is one array leaf of one instruction. Instructions that only rename (tuple, get-tuple-element,
 // reshape, bitcast, opt-barrier, call, parameters of called computations) make none: they forward. So a
-// loop's state that its body hands through unchanged *is* the value that the loop started with.
+// loop's state that its body hands through unchanged *is* the value that the loop started with. A slice that
+// collectives read where it lies in a parameter (PlaceInParameter) forwards the parameter.
 //
 // Time is a line: every instruction of every computation that control flow reaches gets a point on it, a
 // loop's condition and body lying between the loop's entry and exit:
@@ -17,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -113,7 +115,12 @@ class Liveness {
   std::vector<ValueId> results_;
 };
 
-// Whether `instruction` makes no bytes of its own: its leaves are leaves of its operands, or tokens.
+// At which byte of a parameter of the entry the bytes of `slice` lie, if they lie in one piece there, and
+// nobody but collectives reads them: so they need not be copied for these.
+std::optional<int64_t> PlaceInParameter(const Instruction& slice);
+
+// Whether `instruction` makes no bytes of its own: its leaves are leaves of its operands (or parts of them,
+// as PlaceInParameter says), or tokens.
 bool OnlyForwards(const Instruction& instruction);
 
 // Gives every while and conditional computations of its own, and calls too.

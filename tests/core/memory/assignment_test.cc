@@ -496,4 +496,30 @@ ENTRY main {
   EXPECT_EQ(buffers.released_parameters(), std::vector<int>({0}));
 }
 
+TEST(AssignmentTest, CollectivesReadPiecesOfParametersInPlace) {
+  std::unique_ptr<Module> module = Parse(R"(
+HloModule pieces, num_partitions=2
+ENTRY main {
+  p = f32[4,6] parameter(0)
+  rows = f32[2,6] slice(p), slice={[1:3], [0:6]}
+  row = f32[1,3] slice(p), slice={[2:3], [2:5]}
+  vector = f32[3] reshape(row)
+  columns = f32[4,2] slice(p), slice={[0:4], [1:3]}
+  shared = f32[1,6] slice(p), slice={[3:4], [0:6]}
+  a = f32[4,6] all-gather(rows), dimensions={0}, replica_groups={{0,1}}
+  b = f32[6] all-gather(vector), dimensions={0}, replica_groups={{0,1}}
+  c = f32[8,2] all-gather(columns), dimensions={0}, replica_groups={{0,1}}
+  d = f32[2,6] all-gather(shared), dimensions={0}, replica_groups={{0,1}}
+  e = f32[1,6] add(shared, shared)
+  ROOT t = (f32[4,6], f32[6], f32[8,2], f32[2,6], f32[1,6]) tuple(a, b, c, d, e)
+}
+)");
+  const BufferAssignment buffers = Assign(*module);
+  const auto operand = [&](absl::string_view name) { return buffers.OperandSlices(Named(*module, name))[0]; };
+  EXPECT_EQ(operand("a"), (Slice{kFirstParameterBase, 6 * 4, 12 * 4}));
+  EXPECT_EQ(operand("b"), (Slice{kFirstParameterBase, (2 * 6 + 2) * 4, 3 * 4}));
+  EXPECT_NE(operand("c").base, kFirstParameterBase);
+  EXPECT_NE(operand("d").base, kFirstParameterBase);
+}
+
 }  // namespace shoal

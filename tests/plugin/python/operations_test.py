@@ -187,6 +187,38 @@ def test_asynchronous_collectives_and_control_dependencies():
     """, SHOAL_NUM_DEVICES="4")
 
 
+def test_collectives_read_parts_of_arguments():
+    # Where they lie (core/memory/liveness.h), or copied where they lie in several pieces or are needed otherwise too.
+    run("""
+    mesh = jax.make_mesh((4,), ("i",))
+    P = jax.P("i")
+    x = np.random.default_rng(0).integers(-9, 9, (4, 8, 3)).astype(np.float32)
+    z = np.random.default_rng(1).integers(-9, 9, (4, 24)).astype(np.float32)
+
+    def parts(x, z):
+        rows, row, columns, shared, flat = x[0, 2:5], x[0, 6, 1:], x[0, :, :2], x[0, 3:7], x[0].reshape(24)[5:16]
+        return (jax.lax.all_gather(rows, "i"), jax.lax.psum(row, "i"), jax.lax.all_gather(columns, "i"),
+                jax.lax.psum(shared, "i") - shared, jax.lax.ppermute(flat, "i", [(d, (d + 1) % 4) for d in range(4)]),
+                jax.lax.all_gather(z[0, 12:18], "i", tiled=True), z * 2, jax.lax.psum(x[0, 1], "i"),
+                jax.lax.psum_scatter(x[0, 4:], "i"))
+
+    def want(x, z):
+        s = x.sum(0)
+        same = [x[:, 2:5], s[6, 1:], x[:, :, :2]]
+        return [*(np.broadcast_to(w, (4, *w.shape)) for w in same), s[3:7] - x[:, 3:7],
+                np.roll(x.reshape(4, 24)[:, 5:16], 1, 0), np.broadcast_to(z[:, 12:18].ravel(), (4, 24)), z * 2,
+                np.broadcast_to(s[1], (4, 3)), s[4:]]
+
+    f = jax.jit(jax.shard_map(parts, mesh=mesh, in_specs=(P, P), out_specs=(P,) * 9, check_vma=False), donate_argnums=1)
+    where = jax.sharding.NamedSharding(mesh, P)
+    arg = jax.device_put(x, where)
+    got = f(arg, jax.device_put(z, where))
+    for a, b in zip(got, want(x, z), strict=True):
+        np.testing.assert_array_equal(np.asarray(a).reshape(b.shape), b)
+    np.testing.assert_array_equal(arg, x)
+    """, SHOAL_NUM_DEVICES="4")
+
+
 def test_replicas_of_partitions():
     # StableHLO's tests/interpret/{replica_id,partition_id,collective_broadcast}.mlir, with two replicas of two partitions.
     run("""
