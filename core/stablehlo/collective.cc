@@ -302,7 +302,7 @@ absl::Status BroadcastFromComputed(OpImporter& c, const CollectiveAttributes& at
       for (std::vector<int64_t>& group : from.replica_groups) {
         if (member < group.size()) std::swap(group[0], group[member]);
       }
-      Instruction* sent = b.Op(Opcode::kCollectiveBroadcast, {data[i]}, std::move(from));
+      Instruction* sent = c.Add(Opcode::kCollectiveBroadcast, data[i]->shape(), {data[i]}, std::move(from));
       Instruction* number = b.Scalar(ElementType::kS32, static_cast<double>(member));
       Instruction* is_root = b.Compare(ComparisonDirection::kEq, root, number);
       result = result == nullptr ? sent : b.Select(is_root, sent, result);
@@ -347,7 +347,7 @@ absl::Status ImportCollectiveReduce(OpImporter& c) {
   std::vector<Instruction*> results;
   for (size_t i = 0; i < data.size(); ++i) {
     SHOAL_ASSIGN_OR_RETURN(Instruction * operand, PromotedOperand(c, i, body->root()->shape(), "C4"));
-    Instruction* sum = b.Op(Opcode::kAllReduce, {operand}, attributes, {body});
+    Instruction* sum = c.Add(Opcode::kAllReduce, operand->shape(), {operand}, attributes, {body});
     Instruction* is_root = b.Compare(ComparisonDirection::kEq, member, ElementOf(b, roots, i));
     results.push_back(b.Select(is_root, sum, b.Splat(sum->shape(), 0)));
   }

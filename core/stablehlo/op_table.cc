@@ -12,6 +12,11 @@ struct Row {
   ImportFn import;
 };
 
+// Where a value goes into a region or comes out of it: the value, of which it may name the sharding.
+absl::Status ImportDataFlowEdge(OpImporter& c) {
+  return c.Find("sharding") == nullptr ? ImportIdentity(c) : ImportShardingConstraint(c);
+}
+
 constexpr Row kRows[] = {
     {"stablehlo.abs", ImportElementwise},
     {"stablehlo.add", ImportElementwise},
@@ -145,7 +150,8 @@ constexpr Row kRows[] = {
     {"sdy.all_to_all", ImportReshard},
     {"sdy.collective_permute", ImportReshard},
     {"sdy.constant", ImportConstant},
-    {"sdy.data_flow_edge", ImportIdentity},
+    {"sdy.data_flow_edge", ImportDataFlowEdge},
+    {"sdy.func_data_flow_edge", ImportDataFlowEdge},
     {"sdy.manual_computation", ImportManualComputation},
     {"sdy.named_computation", ImportNamedComputation},
     {"sdy.propagation_barrier", ImportPropagationBarrier},

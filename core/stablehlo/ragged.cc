@@ -33,10 +33,11 @@ absl::Status EmitExchange(OpImporter& c, CollectiveAttributes groups) {
   CollectiveAttributes exchange = groups;
   exchange.dimensions = {1, 1};
   Instruction* both = b.Concatenate({b.Reshape(sent, {1, pieces}), b.Reshape(target, {1, pieces})}, 0);
-  Instruction* told = b.Op(Opcode::kAllToAll, {both}, std::move(exchange));
+  Instruction* told = c.Add(Opcode::kAllToAll, both->shape(), {both}, std::move(exchange));
   const auto row = [&](int64_t i) { return b.Reshape(b.SliceInDim(told, 0, i, i + 1), {pieces}); };
-  Instruction* result = b.Op(Opcode::kAllToAll, {c.operand(0), c.operand(1), first, sent, row(1), row(0)},
-                             RaggedAllToAll(std::move(groups.replica_groups), groups.channel_id));
+  Instruction* result =
+      c.Add(Opcode::kAllToAll, c.operand_shape(1), {c.operand(0), c.operand(1), first, sent, row(1), row(0)},
+            RaggedAllToAll(std::move(groups.replica_groups), groups.channel_id));
   SHOAL_RETURN_IF_ERROR(b.status());
   return c.Alias(result);
 }

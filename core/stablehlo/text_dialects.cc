@@ -223,6 +223,10 @@ MlirAttribute* TextParser::ShardingBody() {
     const absl::string_view kind = scan_.Word();
     if (kind != "replicated" && kind != "unreduced") scan_.Fail("'replicated' or 'unreduced' is expected");
     scan_.Expect("=");
+    if (kind == "unreduced" && scan_.PeekHere() != '{') {  // by what, if not by a sum
+      scan_.Word();
+      sharding->entries.push_back({"reduction_op", IntegerAttribute(1)});
+    }
     sharding->entries.push_back({kind == "replicated" ? "replicated_axes" : "unreduced_axes", AxisList()});
   }
   scan_.Expect(">");

@@ -26,6 +26,7 @@ ConvolutionAttributes LocalConvolution(const Instruction& old, const Shape& inpu
   if (conv.feature_group_count > 1 && input.dim(conv.input_feature) > 0) {
     conv.feature_group_count = input.dim(conv.input_feature) / kernel.dim(conv.kernel_input_feature);
   }
+  for (size_t i = 0; i < conv.window.size(); ++i) conv.window[i].size = kernel.dim(conv.kernel_spatial[i]);
   return conv;
 }
 

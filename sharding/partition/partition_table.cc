@@ -10,7 +10,7 @@ absl::Status PartitionReduce(Region& region, const Instruction& old);           
 absl::Status PartitionGather(Region& region, const Instruction& old);            // gather.cc
 absl::Status PartitionScatter(Region& region, const Instruction& old);           // gather.cc
 absl::Status PartitionSpatial(Region& region, const Instruction& old);           // spatial.cc
-absl::Status PartitionSelectAndScatter(Region& region, const Instruction& old);  // spatial.cc
+absl::Status PartitionSelectAndScatter(Region& region, const Instruction& old);  // select_and_scatter.cc
 absl::Status PartitionConcatenate(Region& region, const Instruction& old);       // concatenate.cc
 absl::Status PartitionReverse(Region& region, const Instruction& old);
 absl::Status PartitionSort(Region& region, const Instruction& old);          // sort.cc

@@ -31,20 +31,6 @@ std::vector<Piece> PiecesOf(int64_t start, int64_t limit, int64_t stride, int64_
   return pieces;
 }
 
-Instruction* SliceDim(LocalBuilder& b, Instruction* x, int64_t dim, int64_t start, int64_t limit,
-                      int64_t stride) {
-  SliceAttributes slice;
-  slice.starts.assign(x->shape().rank(), 0);
-  slice.limits.assign(x->shape().dims().begin(), x->shape().dims().end());
-  slice.strides.assign(x->shape().rank(), 1);
-  slice.starts[dim] = start;
-  slice.limits[dim] = limit;
-  slice.strides[dim] = stride;
-  DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
-  dims[dim] = (limit - start + stride - 1) / stride;
-  return b.Add(Opcode::kSlice, x->shape().WithDims(dims), {x}, std::move(slice));
-}
-
 }  // namespace
 
 bool TrySliceOfFewParts(Region& region, const Instruction& old, double limit) {
@@ -87,12 +73,12 @@ bool TrySliceOfFewParts(Region& region, const Instruction& old, double limit) {
   Instruction* x = region.Get(old.operand(0), layout);
   for (const auto& [pieces, d] : cuts) {
     if (pieces.empty()) {
-      x = SliceDim(b, x, d, slice.starts[d], slice.limits[d], slice.strides[d]);
+      x = b.Slice(x, d, slice.starts[d], slice.limits[d], slice.strides[d]);
       continue;
     }
     std::vector<Instruction*> parts;
     for (const Piece& piece : pieces) {
-      Instruction* own = SliceDim(b, x, d, piece.start, piece.limit, slice.strides[d]);
+      Instruction* own = b.Slice(x, d, piece.start, piece.limit, slice.strides[d]);
       parts.push_back(b.CollectiveBroadcast(own, layout.dims[d], piece.part));
     }
     x = b.Concatenate(parts, d);

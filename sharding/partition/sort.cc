@@ -1,5 +1,5 @@
-// sort of a split vector: sample_sort.h; along a split dimension of anything else the axes go to another
-// dimension, or it is gathered.
+// sort along a split dimension: by samples (sample_sort.h), or the axes go to another dimension, or it is
+// gathered; whichever costs least.
 //
 // topk along a split dimension: each part finds its own best, these are gathered, and the best of them are
 // the result. Parts come in order, and each gives equals in the order of their indices, so that the lower
@@ -40,7 +40,9 @@ absl::Status PartitionSort(Region& region, const Instruction& old) {
   problem.extra_cost = [&](const FactorAxesList& axes) {
     const int64_t parts = SizeOf(axes[factor]);
     if (parts == 1) return 0.0;
-    return CanSampleSort(old, parts) ? SampleSortCost(old, parts) : std::numeric_limits<double>::infinity();
+    if (!CanSampleSort(old, parts)) return std::numeric_limits<double>::infinity();
+    const Shape part = LocalShape(old.operand(0)->shape(), *LayoutFor(rule, rule.operands[0], axes));
+    return SampleSortCost(old, part, parts);
   };
   const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
   const AxisList& axes = choice.axes[factor];

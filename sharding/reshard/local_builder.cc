@@ -89,8 +89,14 @@ Instruction* LocalBuilder::BroadcastScalar(Instruction* scalar, absl::Span<const
   return Broadcast(scalar, dims, {});
 }
 
-Instruction* LocalBuilder::Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit) {
-  return start == 0 && limit == x->shape().dim(dim) ? x : SliceInDim(x, dim, start, limit);
+Instruction* LocalBuilder::Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit, int64_t stride) {
+  if (start == 0 && limit == x->shape().dim(dim) && stride == 1) return x;
+  IntVector starts(x->shape().rank(), 0), limits(x->shape().dims().begin(), x->shape().dims().end());
+  IntVector strides(x->shape().rank(), 1);
+  starts[dim] = start;
+  limits[dim] = limit;
+  strides[dim] = stride;
+  return HloBuilder::Slice(x, std::move(starts), std::move(limits), std::move(strides));
 }
 
 Instruction* LocalBuilder::DynamicSlice(Instruction* x, int64_t dim, Instruction* start, int64_t size) {

@@ -58,8 +58,8 @@ class LocalBuilder : public HloBuilder {
   Instruction* Zero(ElementType type);
 
   Instruction* BroadcastScalar(Instruction* scalar, absl::Span<const int64_t> dims);
-  // Elements [start, limit) of one dimension.
-  Instruction* Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit);
+  // Elements [start, limit) of one dimension, every stride-th.
+  Instruction* Slice(Instruction* x, int64_t dim, int64_t start, int64_t limit, int64_t stride = 1);
   Instruction* DynamicSlice(Instruction* x, int64_t dim, Instruction* start, int64_t size);
   // Grows one dimension to `size` with zeros at its end.
   Instruction* PadTo(Instruction* x, int64_t dim, int64_t size);

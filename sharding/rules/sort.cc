@@ -1,4 +1,4 @@
-// sort needs the whole of the sorted dimension, but a vector is sorted part by part
+// sort needs the whole of the sorted dimension, but where it is long it may be sorted part by part
 // (partition/sample_sort.h); topk needs the whole of the last dimension, which is another one in its results.
 #include "sharding/rules/rule.h"
 

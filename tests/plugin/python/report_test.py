@@ -1,5 +1,10 @@
 """shoal.report: bytes, groups, source lines and loops of programs whose traffic can be counted by hand."""
 
+import collections
+import json
+import math
+import re
+
 from plugin_test import installed, run  # noqa: F401: a fixture
 
 EIGHT = """
@@ -109,3 +114,97 @@ np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 """,
         SHOAL_NUM_DEVICES="8",
     )
+
+
+def test_what_it_says_is_what_runs(tmp_path):
+    """Collectives and the bytes that they read and write, by kind: as the report counts them, and as the timeline does at run time."""
+    path = tmp_path / "timeline.json"
+    out, _ = run(
+        EIGHT
+        + """
+import json
+from jax import lax
+r = np.random.default_rng(0)
+f = lambda *s: r.standard_normal(s).astype(np.float32)
+put = lambda a, *p: jax.device_put(a, sh(*p))
+line = jax.make_mesh((8,), ("d",), axis_types=(AxisType.Auto,))
+
+def train(w, xs):  # with its weights in parts everywhere
+    loss = lambda w, x: (jnp.tanh(x @ w["a"]) @ w["b"] - 1).var()
+    def step(w, x):
+        value, gradients = jax.value_and_grad(loss)(w, x)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, w, gradients), value
+    return lax.scan(step, w, xs)
+
+def nested(x, w):
+    return lax.fori_loop(0, 3, lambda i, x: lax.fori_loop(0, 4, lambda j, x: jnp.tanh(x @ w), x) + x.mean(), x)
+
+def ragged(x):
+    def local(x):
+        twos, begins = jnp.full((4,), 2, jnp.int32), jnp.arange(4, dtype=jnp.int32) * 2
+        return lax.ragged_all_to_all(x, jnp.zeros_like(x), begins, twos, twos * lax.axis_index("x"), twos, axis_name="x")
+    return jax.shard_map(local, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False)(x)
+
+def two_meshes(x):
+    x = jax.shard_map(lambda a: a + lax.psum(a, "y"), mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"))(x)
+    turned = [(i, (i + 3) % 8) for i in range(8)]
+    return jax.shard_map(lambda a: lax.all_gather(lax.ppermute(a, "d", turned), "d"), mesh=line, in_specs=P("d"), out_specs=P(), check_vma=False)(x)
+
+programs = [
+    (train, {"a": put(f(64, 128), ("x", "y")), "b": put(f(128, 64), ("x", "y"))}, put(f(5, 32, 64), None, ("x", "y"))),
+    (nested, put(f(32, 64), None, "x"), put(f(64, 64), "x")),
+    (lambda t, i: jnp.fft.fft(t, axis=0).real + t[i], put(f(64, 3), "x"), put(r.integers(0, 64, 64).astype(np.int32))),
+    (ragged, put(f(32, 16), "x")),
+    (two_meshes, put(f(64, 64), "x", "y")),
+]
+fallbacks = []
+for function, *args in programs:
+    compiled = jax.jit(function).lower(*args).compile()
+    report = shoal.report(compiled)
+    jax.block_until_ready(compiled(*args))
+    for c in report.collectives:
+        assert c.times and c.source.startswith("<string>:"), str(report)
+        print("TOLD", json.dumps([c.kind, c.shape, c.group_size, c.times]))
+    fallbacks += [c.fallback for c in report.fallbacks]
+assert any(f.startswith("fft along dimension 0") for f in fallbacks), fallbacks
+""",
+        SHOAL_NUM_DEVICES="8",
+        SHOAL_TIMELINE=str(path),
+    )
+    told, ran = collections.Counter(), collections.Counter()
+    for kind, shape, size, times in map(json.loads, re.findall(r"^TOLD (.*)", out, re.M)):
+        result = sum(math.prod(map(int, dims.split(","))) * int(re.sub(r"\D", "", element)) // 8
+                     for element, dims in re.findall(r"(\w+)\[([\d,]+)\]", shape.replace("[]", "[1]")))
+        told[kind, "times"] += times
+        # Ragged ones read and write arrays of which the result says nothing.
+        read = {"all-gather": result // size, "reduce-scatter": result * size, "ragged-all-to-all": -result}.get(kind, result)
+        told[kind, "bytes"] += times * (result + read)
+    for event in json.loads(path.read_text())["traceEvents"]:
+        if event.get("cat") == "collectives":
+            kind = re.match(r"(ragged-)?[a-z]+-[a-z-]*[a-z]", event["name"])[0]
+            ran[kind, "times"] += 1
+            ran[kind, "bytes"] += 0 if kind.startswith("ragged") else event["args"]["bytes"]
+    assert {key: n * 8 for key, n in told.items()} == ran
+    assert {kind for kind, _ in ran} >= {"all-reduce", "all-gather", "reduce-scatter", "collective-permute", "ragged-all-to-all"}
+
+
+def test_dump_shows_the_program_after_each_step(tmp_path):
+    """Of the propagation the shardings, of the partitioner the collectives, both by the names that the user knows."""
+    run(
+        EIGHT
+        + """
+def layer(a, b):
+    return jnp.tanh(a @ b)
+jax.jit(layer).lower(arg((64, 32), None, "x"), arg((32, 48), "x")).compile()
+""",
+        SHOAL_NUM_DEVICES="8",
+        SHOAL_DUMP=str(tmp_path),
+    )
+    (folder,) = (f for f in tmp_path.iterdir() if "layer" in f.name)
+    files = {re.sub(r"^\d+_|\.\w+$", "", f.name): f.read_text() for f in sorted(folder.iterdir())}
+    assert list(files)[0] == "import" and {"propagate", "partition", "fuse", "schedule"} <= set(files), list(files)
+    (line,) = re.findall(r".*= f32\[64,48\].* dot\(.*", files["propagate"])
+    assert "sharding={" in line and "jit(layer)/dot_general" in line, line
+    assert "all-reduce(" not in files["propagate"]
+    (line,) = re.findall(r".* all-reduce\(.*", files["partition"])
+    assert "jit(layer)/dot_general" in line and "f32[64,48]" in line, line

@@ -97,9 +97,14 @@ PROGRAMS = {
     "cumlogsumexp": (lambda c, a: lax.cumlogsumexp(c(a[:21]), 0), [F(24, 48)]),
     "max_pool": (lambda c, a: lax.reduce_window(c(a), -np.inf, lax.max, (1, 3, 3, 1), (1, 2, 1, 1), "SAME"), [F(6, 24, 24, 2)]),
     "pool_gradient": (lambda c, a: jax.grad(lambda a: lax.reduce_window(c(a), -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID").sum())(a), [F(6, 24, 24, 2)]),
+    "pool_gradient_overlapping": (lambda c, a: jax.grad(lambda a: (jnp.sin(lax.reduce_window(c(a), -np.inf, lax.max, (1, 3, 3, 1), (1, 2, 1, 1), "SAME"))).sum())(a), [F(6, 24, 24, 2)]),
+    "pool_gradient_far": (lambda c, a: jax.grad(lambda a: (lax.reduce_window(c(a), np.inf, lax.min, (1, 7, 4, 1), (1, 3, 5, 1), "VALID") ** 2).sum())(a), [F(2, 30, 24, 3)]),
     "convolution": (lambda c, a, k: c(lax.conv(a, k, (1, 1), "SAME")), [F(6, 24, 16, 24), F(24, 24, 3, 3)]),
     "convolution_strided": (lambda c, a, k: lax.conv_general_dilated(c(a), k, (2, 1), ((1, 2), (0, 1)), rhs_dilation=(2, 1)), [F(6, 4, 24, 16), F(8, 4, 3, 2)]),
     "convolution_transposed": (lambda c, a, k: lax.conv_general_dilated(c(a), k, (1, 1), ((1, 1), (2, 0)), lhs_dilation=(2, 3)), [F(6, 4, 24, 16), F(8, 4, 3, 2)]),
+    "convolution_strided_gradients": (lambda c, a, k: jax.grad(lambda a, k: (c(lax.conv(a, k, (2, 3), "SAME")) ** 2).sum(), (0, 1))(a, k), [F(6, 4, 24, 24), F(8, 4, 3, 5)]),
+    "convolution_dilated_gradient": (lambda c, a, k: jax.grad(lambda k: (lax.conv_general_dilated(c(a), k, (2, 1), ((2, 1), (0, 3)), rhs_dilation=(2, 1)) ** 2).sum())(k), [F(6, 4, 24, 24), F(8, 4, 3, 2)]),
+    "average_pool_gradient": (lambda c, a: jax.grad(lambda a: (lax.reduce_window(c(a), np.float32(0), lax.add, (1, 3, 2, 1), (1, 2, 2, 1), "SAME") ** 2).sum())(a), [F(6, 24, 24, 2)]),
     "convolution_groups": (lambda c, a, k: c(lax.conv_general_dilated(a, k, (1, 1), "VALID", feature_group_count=8)), [F(6, 24, 8, 8), F(48, 3, 3, 3)]),
     "convolution_depthwise_odd": (lambda c, a, k: c(lax.conv_general_dilated(c(a), k, (1, 1), "VALID", feature_group_count=7)), [F(6, 7, 8, 8), F(7, 1, 3, 3)]),
     "convolution_gradient": (lambda c, a, k: jax.grad(lambda k: (c(lax.conv(a, k, (1, 1), "SAME")) ** 2).sum())(k), [F(6, 4, 24, 12), F(8, 4, 3, 3)]),
@@ -166,6 +171,21 @@ def test_equals_unpartitioned(name, seed, tmp_path):
     plain = PLAIN.get(name) or jax.jit(lambda *args: function(lambda x: x, *args))
     path = str(tmp_path / "program.mlirbc")
     simulate.check(TOOL, jitted, tuple(args), int(np.prod(shape)), path, rtol=1e-4, atol=1e-4, plain=plain)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_pooling_gradient_that_pads(seed, tmp_path):
+    """For a CPU JAX pads the array itself; elsewhere the operation does. Of equals the first is selected."""
+    rng = random.Random(seed)
+    mesh = jax.make_mesh((2, 4), ("x", "y"), (AxisType.Auto,) * 2)
+    a = np.round(F(6, 24, 32, 3))
+
+    def program(a):
+        return jax.grad(lambda a: (lax.reduce_window(a, -np.inf, lax.max, (1, 4, 3, 1), (1, 3, 2, 1), ((0, 0), (2, 1), (1, 2), (0, 0))) * 3).sum())(a)
+
+    spec = NamedSharding(mesh, PartitionSpec(None, *rng.sample(["x", "y"], 2)))
+    simulate.check(TOOL, jax.jit(program, in_shardings=(spec,)), (a,), 8, str(tmp_path / "program.mlirbc"), rtol=1e-4, atol=1e-4,
+                   plain=jax.jit(program), platform="tpu")
 
 
 # --- shard_map: manual regions, wholly and partly ---

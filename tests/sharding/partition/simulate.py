@@ -96,12 +96,13 @@ def execute(hlo, args, partitions):
     return [[np.asarray(x) for x in parts] for parts in outs.disassemble_into_single_device_arrays()]
 
 
-def check(tool, jitted, args, partitions, path, choose=True, rtol=1e-5, atol=1e-5, plain=None):
+def check(tool, jitted, args, partitions, path, choose=True, rtol=1e-5, atol=1e-5, plain=None, platform="cpu"):
     """Partitioned by Shoal and run by jaxlib, `jitted(*args)` equals what one device computes.
 
-    `plain` is the same function without shardings, if jaxlib's own partitioner is not to be trusted.
+    `plain` is the same function without shardings, if jaxlib's own partitioner is not to be trusted; `platform` the one
+    that JAX lowers it for.
     """
-    lowered = jitted.lower(*args)
+    lowered = jitted.trace(*args).lower(lowering_platforms=(platform,))
     want = [np.asarray(x) for x in jax.tree.leaves((plain or jitted)(*args))]
     parameters, results, hlo = partition(tool, lowered, partitions, choose, path)
     leaves = [np.asarray(x) for x in jax.tree.leaves(args)]
