@@ -87,10 +87,13 @@ absl::Status StatsOf(PJRT_Device_MemoryStats_Args& args) {
   args.num_allocs = stats.allocations;
   args.largest_alloc_size = stats.largest_allocation;
   args.bytes_limit = stats.bytes_limit;
+  // Where all devices of the process want as much.
+  args.bytes_reservable_limit =
+      stats.bytes_limit / static_cast<int64_t>(args.device->device->client()->addressable_devices().size());
   args.pool_bytes = stats.bytes_in_use + stats.bytes_cached;
   args.peak_bytes_in_use_is_set = args.num_allocs_is_set = args.largest_alloc_size_is_set = true;
-  args.bytes_limit_is_set = args.pool_bytes_is_set = true;
-  args.bytes_reserved_is_set = args.peak_bytes_reserved_is_set = args.bytes_reservable_limit_is_set = false;
+  args.bytes_limit_is_set = args.bytes_reservable_limit_is_set = args.pool_bytes_is_set = true;
+  args.bytes_reserved_is_set = args.peak_bytes_reserved_is_set = false;
   args.largest_free_block_bytes_is_set = args.peak_pool_bytes_is_set = false;
   if (SHOAL_HAS_FIELD(args, peak_allocated_bytes_is_set)) args.peak_allocated_bytes_is_set = false;
   return absl::OkStatus();

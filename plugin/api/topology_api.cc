@@ -3,6 +3,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/flags.h"
 #include "core/base/status.h"
 #include "plugin/api/compile_options.h"
 #include "plugin/api/handles.h"
@@ -12,9 +13,11 @@
 namespace shoal {
 namespace {
 
-// The one option: devices of each of the processes, e.g. num_devices = 4 and num_processes = 2.
+// The options: devices of each of the processes, e.g. num_devices = 4 and num_processes = 2. As many devices
+// as a client has, where nothing is said.
 absl::Status Create(PJRT_TopologyDescription_Create_Args& args) {
-  int64_t devices = 1, processes = 1;
+  SHOAL_ASSIGN_OR_RETURN(int64_t devices, IntFlag("SHOAL_NUM_DEVICES"));
+  int64_t processes = 1;
   for (size_t i = 0; i < args.num_options; ++i) {
     const PJRT_NamedValue& value = args.create_options[i];
     absl::string_view name = View(value.name, value.name_size);

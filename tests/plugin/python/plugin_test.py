@@ -302,7 +302,9 @@ def test_memory_statistics():
         """
         import time
 
-        before = jax.devices()[0].memory_stats()["bytes_in_use"]
+        stats = jax.devices()[0].memory_stats()
+        assert stats["bytes_reservable_limit"] == stats["bytes_limit"] // len(jax.devices()), stats
+        before = stats["bytes_in_use"]
         x = jnp.zeros(1 << 20, jnp.float32).block_until_ready()
         during = jax.devices()[0].memory_stats()["bytes_in_use"]
         del x

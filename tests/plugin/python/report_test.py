@@ -85,6 +85,7 @@ def test_planning_for_more_devices_than_there_are():
         EIGHT
         + """
 from jax.experimental import topologies
+assert len(topologies.get_topology_desc("any", "shoal").devices) == 8  # as a client has
 devices = topologies.get_topology_desc("any", "shoal", num_devices=1024).devices
 mesh = Mesh(np.array(devices).reshape(256, 4), ("x", "y"))
 r = told(lambda a, w: (a @ w).sum(0), arg((1024, 64), "x", "y"), arg((64, 128), "y"), out=sh())
