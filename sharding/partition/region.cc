@@ -82,6 +82,9 @@ Instruction* Region::Get(const Instruction* maybe_alias, int64_t maybe_leaf, con
   for (const LocalValue& copy : copies) {
     if (copy.layout == layout) return copy.local;
   }
+  // What is asked for by nobody in particular, as a result of the program is, has the value's own name.
+  const std::string asking = builder_.op_name();
+  if (asking.empty()) builder_.set_op_name(old->op_name());
   Instruction* made = nullptr;
   if (IsFree(old, leaf) && layout.partial.empty()) {
     made = Rematerialize(old, layout);
@@ -96,6 +99,7 @@ Instruction* Region::Get(const Instruction* maybe_alias, int64_t maybe_leaf, con
     }
     made = Reshard(nearest->local, global, nearest->layout, layout);
   }
+  builder_.set_op_name(asking);
   copies_[key].push_back({made, layout});  // not `copies`: to rematerialize may have asked for an operand's
   return made;
 }

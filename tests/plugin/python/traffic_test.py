@@ -22,7 +22,7 @@ def sent(function, args, specs, plain=None):
         np.testing.assert_allclose(got, one, 1e-4, 1e-4)
     report = shoal.report(compiled)
     print(report)
-    assert not report.fallbacks, report
+    assert not report.fallbacks and all(c.source.startswith("<string>:") for c in report.collectives), report
     return report
 """
 
@@ -42,7 +42,7 @@ assert all("65536]" not in c.shape for c in report.collectives), report
 """,
     "a_vector_that_does_not_divide_is_sorted": """
 x = r.permutation(np.concatenate([np.round(f(65436) * 9), [np.nan] * 70, [np.inf] * 30])).astype(np.float32)
-orders = lambda x: (jnp.sort(x), jnp.argsort(x, stable=True))
+orders = lambda x: (jnp.sort(x)[7:], jnp.argsort(x, stable=True)[7:])  # results of a length that divides
 all_devices = P(("y", "x"))
 placed = lambda x: orders(lax.with_sharding_constraint(x[1:], NamedSharding(mesh, all_devices)))
 report = sent(placed, [x], [all_devices], lambda x: orders(x[1:]))
