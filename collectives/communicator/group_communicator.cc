@@ -337,6 +337,13 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, 
       buffers.push_back({binding.At(memory.base), memory.origin});
     bytes += plan.lanes[lane].offsets.back();
   }
+  if (!plan.work.empty()) {
+    const auto run = [meeting = meeting.get(), workers = options_.workers](const std::vector<Phase>& phases) {
+      RunPhasesAssisted(phases, meeting->binding(), workers);
+    };
+    request.before = [run, &plan](int lane) { run(plan.work[lane].before); };
+    request.after = [run, &plan](int lane) { run(plan.work[lane].after); };
+  }
   const bool large = bytes + BytesOf(plan.after) > kInlineCompletionBytes;
   request.done = [meeting, &plan, large, workers = options_.workers](const absl::Status& status,
                                                                      bool by_starter) {

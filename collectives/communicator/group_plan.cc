@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "collectives/algorithms/select.h"
 #include "collectives/communicator/ordered_schedule.h"
+#include "collectives/communicator/placed_work.h"
 #include "collectives/reduce/reduce.h"
 #include "core/base/status.h"
 
@@ -14,8 +15,8 @@ namespace {
 
 // Chunk edges fall on cache lines where that is possible.
 constexpr int64_t kCacheLine = 64;
-// Of a chunk that crosses the network, and how many at most.
-constexpr int64_t kSliceBytes = 1 << 20, kMostSlices = 16;
+// Of a chunk that crosses the network. Larger ones have so many slices until these take a worker too long.
+constexpr int64_t kSliceBytes = 1 << 20, kManySlices = 16, kLargestSliceBytes = 16 << 20;
 
 // Adds the jobs and the lane of one array of the operation to a plan.
 class ArrayPlanner {
@@ -79,7 +80,7 @@ class ArrayPlanner {
   }
 
   Phase& Before() { return plan_->before.emplace_back(); }
-  Phase& After() { return plan_->after.emplace_back(); }
+  bool SlicesWork() const;
   void AddLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory);
   void AddOneLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory);
   std::vector<int64_t> EvenOffsets(int64_t elements, int chunks) const;
@@ -88,7 +89,7 @@ class ArrayPlanner {
   ReduceJob ReduceOf(std::vector<Rows> sources, std::vector<Rows> targets, int64_t bytes) const {
     return {spec_.type, op_.reduction, std::move(sources), std::move(targets), bytes};
   }
-  void CopyToOtherMembers(int64_t bytes);
+  PlacedWork CopiesToOtherMembers(int64_t bytes) const;
   bool RoundsTwice(const Schedule& schedule) const;
   bool IsOrderedBetter(const Schedule& schedule) const {
     return schedule.reduces_once && group_.hosts() == 1;
@@ -114,6 +115,8 @@ class ArrayPlanner {
   std::vector<int> packed_of_;               // position in the order of (process, rank), by rank
   std::vector<int> within_;                  // position among its process's members, by rank
   bool in_order_ = true;                     // packed_of_ is the identity
+  // By pointer, phase by phase, before and after the lanes, which AddLane cuts up.
+  std::vector<PlacedWork> before_, after_;
 };
 
 void ArrayPlanner::IndexProcesses() {
@@ -130,19 +133,36 @@ void ArrayPlanner::IndexProcesses() {
   }
 }
 
+// Whether the work by pointer is done lane by lane. In place a later lane's input could be written too early,
+// unless every byte of the output comes of the input's bytes at the same place.
+bool ArrayPlanner::SlicesWork() const {
+  return group_.hosts() > 1 && (!options_.aliased || op_.kind == CollectiveKind::kAllReduce);
+}
+
 // Data that crosses the network goes in slices, so that one is reduced while others are under way.
 void ArrayPlanner::AddLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory) {
   const int64_t chunk = offsets.back() / schedule.chunks;
-  const int slices = static_cast<int>(std::clamp<int64_t>(chunk / kSliceBytes, 1, kMostSlices));
-  if (group_.hosts() == 1 || !schedule.single_chunks || slices == 1)
-    return AddOneLane(std::move(schedule), std::move(offsets), std::move(memory));
+  const bool slices_data = group_.hosts() > 1 && schedule.single_chunks;
+  const int64_t many = std::max(kManySlices, chunk / kLargestSliceBytes);
+  const int slices = slices_data ? static_cast<int>(std::clamp<int64_t>(chunk / kSliceBytes, 1, many)) : 1;
   std::vector<int64_t> finer;
   for (size_t c = 0; c + 1 < offsets.size(); ++c) {
     std::vector<int64_t> inner = EvenOffsets((offsets[c + 1] - offsets[c]) / width_, slices);
     for (int s = 0; s < slices; ++s) finer.push_back(offsets[c] + inner[s]);
   }
   finer.push_back(offsets.back());
-  for (int s = 0; s < slices; ++s) AddOneLane(SliceOf(schedule, s, slices), finer, memory);
+  for (int s = 0; s < slices; ++s) {
+    AddOneLane(slices == 1 ? schedule : SliceOf(schedule, s, slices), finer, memory);
+    if (!SlicesWork()) continue;
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    for (size_t c = s; c + 1 < finer.size(); c += slices) ranges.emplace_back(finer[c], finer[c + 1]);
+    plan_->work.resize(plan_->lanes.size());
+    for (const PlacedWork& phase : before_) plan_->work.back().before.push_back(phase.Within(ranges));
+    for (const PlacedWork& phase : after_) plan_->work.back().after.push_back(phase.Within(ranges));
+  }
+  if (SlicesWork()) return;
+  for (const PlacedWork& phase : before_) plan_->before.push_back(phase.All());
+  for (const PlacedWork& phase : after_) plan_->after.push_back(phase.All());
 }
 
 void ArrayPlanner::AddOneLane(Schedule schedule, std::vector<int64_t> offsets,
@@ -175,11 +195,11 @@ std::vector<int64_t> ArrayPlanner::ExchangeOffsets(int64_t part_bytes) const {
   return offsets;
 }
 
-void ArrayPlanner::CopyToOtherMembers(int64_t bytes) {
-  if (members_ == 1) return;
-  Phase& phase = After();
+PlacedWork ArrayPlanner::CopiesToOtherMembers(int64_t bytes) const {
+  PlacedWork work;
   for (int k = 1; k < members_; ++k)
-    phase.copies.push_back({Whole(Output(0), bytes), Whole(Output(k), bytes), bytes});
+    work.Add(0, CopyJob{Whole(Output(0), bytes), Whole(Output(k), bytes), bytes});
+  return work;
 }
 
 // ---- narrow floats: sums and products are f32's, rounded once, whoever hosts the devices
@@ -197,21 +217,25 @@ bool ArrayPlanner::RoundsTwice(const Schedule& schedule) const {
 void ArrayPlanner::ReduceInF32() {
   CollectiveOp op = op_;
   op.arrays[array_].type = ElementType::kF32;
-  PlanOptions options = options_;
-  options.aliased = true;
-  ArrayPlanner wide(op, array_, group_, options, plan_);
   const bool scatters = op.kind == CollectiveKind::kReduceScatter;
+  PlanOptions options = options_;
+  options.aliased = options_.aliased || !scatters;
+  ArrayPlanner wide(op, array_, group_, options, plan_);
   const int64_t in_bytes = scatters ? wide.bytes_ * ranks_ : wide.bytes_;
-  Phase widen, narrow;
+  const int64_t own = scatters ? wide.PackedOffsets(wide.bytes_)[group_.self] : 0;
+  PlacedWork widen, narrow;
   for (int k = 0; k < members_; ++k) {
     wide.inputs_[k] = Staging(in_bytes);
     wide.outputs_[k] = scatters ? Staging(wide.bytes_) : wide.inputs_[k];
-    widen.conversions.push_back({spec_.type, /*widens=*/true, Input(k), wide.inputs_[k], in_bytes});
-    narrow.conversions.push_back({spec_.type, /*widens=*/false, wide.outputs_[k], Output(k), wide.bytes_});
+    widen.Add(0, ConvertJob{spec_.type, /*widens=*/true, Input(k), wide.inputs_[k], in_bytes});
+    narrow.Add(own + (scatters ? k * wide.bytes_ : 0),
+               ConvertJob{spec_.type, /*widens=*/false, wide.outputs_[k], Output(k), wide.bytes_});
   }
-  plan_->before.push_back(std::move(widen));
+  // Packed by process, what is widened lies elsewhere than in the lanes' data.
+  const bool placed = !scatters || IsPacked(spec_.in);
+  placed ? wide.before_.push_back(std::move(widen)) : plan_->before.push_back(widen.All());
+  wide.after_.push_back(std::move(narrow));
   scatters ? wide.ReduceScatter() : wide.AllReduce();
-  plan_->after.push_back(std::move(narrow));
 }
 
 // ---- all-reduce
@@ -232,19 +256,19 @@ void ArrayPlanner::AllReduce() {
   MemoryRef source = Input(0);
   if (members_ > 1 || (options_.aliased && !schedule.in_place)) {
     source = schedule.in_place ? Output(0) : Staging(bytes_);
-    Before().reductions.push_back(ReduceOf(inputs, {Whole(source, bytes_)}, bytes_));
+    before_.emplace_back().Add(0, ReduceOf(inputs, {Whole(source, bytes_)}, bytes_));
   }
+  after_.insert(after_.begin(), CopiesToOtherMembers(bytes_));
   std::vector<int64_t> offsets = EvenOffsets(spec_.elements, schedule.chunks);
   AddLane(std::move(schedule), std::move(offsets), {{source, 0}, {Output(0), 0}});
-  CopyToOtherMembers(bytes_);
 }
 
 void ArrayPlanner::OrderedAllReduce() {
   std::vector<LaneMemory> memory = {{Input(0), 0}, {Output(0), 0}, {}};
   for (int k = 0; k < members_; ++k) memory.push_back({Input(k), 0});
+  after_.push_back(CopiesToOtherMembers(bytes_));
   AddLane(OrderedAllReduceSchedule(group_.process_of, group_.self),
           EvenOffsets(spec_.elements, static_cast<int>(count_.size())), std::move(memory));
-  CopyToOtherMembers(bytes_);
 }
 
 // ---- all-gather
@@ -261,21 +285,21 @@ void ArrayPlanner::AllGather() {
   }
   const bool packed = IsPacked(spec_.out);
   const MemoryRef gathered = packed ? Output(0) : Staging(bytes_ * ranks_);
-  Phase& before = Before();
+  PlacedWork& before = before_.emplace_back();
   for (int k = 0; k < members_; ++k) {
-    const MemoryRef own = Plus(gathered, packed_of_[group_.local_ranks[k]] * bytes_);
-    before.copies.push_back({Whole(Input(k), bytes_), Whole(own, bytes_), bytes_});
+    const int64_t at = packed_of_[group_.local_ranks[k]] * bytes_;
+    before.Add(at, CopyJob{Whole(Input(k), bytes_), Whole(Plus(gathered, at), bytes_), bytes_});
+  }
+  after_.push_back(packed ? CopiesToOtherMembers(bytes_ * ranks_) : PlacedWork());
+  for (int k = 0; !packed && k < members_; ++k) {
+    for (int r = 0; r < ranks_; ++r) {
+      const int64_t at = packed_of_[r] * bytes_;
+      after_.back().Add(at,
+                        CopyJob{Whole(Plus(gathered, at), bytes_), Part(Output(k), spec_.out, r), bytes_});
+    }
   }
   AddLane(Build(CollectiveKind::kAllGather, bytes_ * ranks_), PackedOffsets(bytes_),
           {{Input(0), 0}, {gathered, 0}});
-  if (packed) return CopyToOtherMembers(bytes_ * ranks_);
-  Phase& after = After();
-  for (int k = 0; k < members_; ++k) {
-    for (int r = 0; r < ranks_; ++r) {
-      const MemoryRef part = Plus(gathered, packed_of_[r] * bytes_);
-      after.copies.push_back({Whole(part, bytes_), Part(Output(k), spec_.out, r), bytes_});
-    }
-  }
 }
 
 // ---- reduce-scatter
@@ -299,16 +323,17 @@ void ArrayPlanner::ReduceScatter() {
   const bool ordered = options_.deterministic || (RoundsTwice(schedule) && IsOrderedBetter(schedule));
   if (!ordered && RoundsTwice(schedule)) return ReduceInF32();
   const MemoryRef out = members_ == 1 ? Output(0) : Staging(members_ * bytes_);
+  PlacedWork after;
+  for (int k = 0; members_ > 1 && k < members_; ++k) {
+    after.Add(origin + k * bytes_,
+              CopyJob{Whole(Plus(out, k * bytes_), bytes_), Whole(Output(k), bytes_), bytes_});
+  }
+  after_.insert(after_.begin(), std::move(after));
   if (ordered) {
     OrderedScatter(out, origin);
   } else {
     const MemoryRef in = PackForScatter();
     AddLane(std::move(schedule), offsets, {{in, 0}, {out, origin}});
-  }
-  if (members_ == 1) return;
-  Phase& after = After();
-  for (int k = 0; k < members_; ++k) {
-    after.copies.push_back({Whole(Plus(out, k * bytes_), bytes_), Whole(Output(k), bytes_), bytes_});
   }
 }
 
@@ -316,33 +341,33 @@ void ArrayPlanner::ReduceScatter() {
 MemoryRef ArrayPlanner::PackForScatter() {
   if (members_ == 1 && IsPacked(spec_.in)) return Input(0);
   const MemoryRef packed = Staging(bytes_ * ranks_);
-  Phase& before = Before();
+  PlacedWork& before = before_.emplace_back();
   for (int r = 0; r < ranks_; ++r) {
     std::vector<Rows> sources;
     for (int k = 0; k < members_; ++k) sources.push_back(Part(Input(k), spec_.in, r));
     Rows target = sources[0];
-    target.base = Plus(packed, packed_of_[r] * bytes_);
+    const int64_t at = packed_of_[r] * bytes_;
+    target.base = Plus(packed, at);
     target.stride = target.row;
-    before.reductions.push_back(ReduceOf(std::move(sources), {target}, bytes_));
+    before.Add(at, ReduceOf(std::move(sources), {target}, bytes_));
   }
   return packed;
 }
 
 void ArrayPlanner::OrderedScatter(MemoryRef out, int64_t origin) {
   std::vector<LaneMemory> memory = {{Input(0), 0}, {out, origin}, {}};
-  Phase before;
+  PlacedWork& before = before_.emplace_back();
   for (int k = 0; k < members_; ++k) {
     MemoryRef in = Input(k);
     if (!IsPacked(spec_.in)) {
       in = Staging(bytes_ * ranks_);
       for (int r = 0; r < ranks_; ++r) {
-        const MemoryRef part = Plus(in, packed_of_[r] * bytes_);
-        before.copies.push_back({Part(Input(k), spec_.in, r), Whole(part, bytes_), bytes_});
+        const int64_t at = packed_of_[r] * bytes_;
+        before.Add(at, CopyJob{Part(Input(k), spec_.in, r), Whole(Plus(in, at), bytes_), bytes_});
       }
     }
     memory.push_back({in, 0});
   }
-  plan_->before.push_back(std::move(before));
   AddLane(OrderedReduceScatterSchedule(group_.process_of, group_.self), PackedOffsets(bytes_),
           std::move(memory));
 }
@@ -377,16 +402,16 @@ absl::Status ArrayPlanner::AllToAll() {
 void ArrayPlanner::ExchangePacked(int64_t part) {
   const std::vector<int64_t> offsets = ExchangeOffsets(part);
   const MemoryRef sent = Staging(offsets.back()), received = Staging(offsets.back());
-  Phase& before = plan_->before.back();
-  Phase& after = After();
+  PlacedWork& before = before_.emplace_back();
+  PlacedWork& after = after_.emplace_back();
   for (int r = 0; r < ranks_; ++r) {
     const int process = group_.process_of[r];
     if (process == group_.self) continue;
     for (int k = 0; k < members_; ++k) {
-      const MemoryRef to = Plus(sent, offsets[process] + (k * count_[process] + within_[r]) * part);
-      const MemoryRef from = Plus(received, offsets[process] + (within_[r] * members_ + k) * part);
-      before.copies.push_back({Part(Input(k), spec_.in, r), Whole(to, part), part});
-      after.copies.push_back({Whole(from, part), Part(Output(k), spec_.out, r), part});
+      const int64_t to = offsets[process] + (k * count_[process] + within_[r]) * part;
+      const int64_t from = offsets[process] + (within_[r] * members_ + k) * part;
+      before.Add(to, CopyJob{Part(Input(k), spec_.in, r), Whole(Plus(sent, to), part), part});
+      after.Add(from, CopyJob{Whole(Plus(received, from), part), Part(Output(k), spec_.out, r), part});
     }
   }
   const int64_t whole = bytes_ * *std::max_element(count_.begin(), count_.end());
@@ -445,9 +470,9 @@ void ArrayPlanner::Broadcast() {
       phase.copies.push_back({Whole(Input(0), bytes_), Whole(Output(k), bytes_), bytes_});
   }
   if (Alone()) return;
+  if (root != group_.self) after_.push_back(CopiesToOtherMembers(bytes_));
   AddLane(Build(CollectiveKind::kCollectiveBroadcast, bytes_, root), {0, bytes_},
           {{Input(0), 0}, {Output(0), 0}});
-  if (root != group_.self) CopyToOtherMembers(bytes_);
 }
 
 absl::Status PlanArray(const CollectiveOp& op, int array, const GroupView& group, const PlanOptions& options,

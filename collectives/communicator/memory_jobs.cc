@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "collectives/engine/assist.h"
 #include "collectives/reduce/narrow.h"
 #include "collectives/reduce/reduce.h"
 #include "collectives/reduce/stream_copy.h"
@@ -82,13 +84,29 @@ void RunSlices(const Phase& phase, const MemoryBinding& binding, Copy copy, int6
     const int64_t last = first + SlicesOf(job.bytes);
     if (last > begin && first < end) {
       const int64_t from = (std::max(begin, first) - first) * kSliceBytes;
-      run_range(job, binding, copy, from, std::min(job.bytes, (std::min(end, last) - first) * kSliceBytes));
+      const int64_t to = std::min(job.bytes, (std::min(end, last) - first) * kSliceBytes);
+      run_range(job, binding, copy, job.begin + from, job.begin + to);
     }
     first = last;
   };
   for (const ReduceJob& job : phase.reductions) run(job, ReduceRange);
   for (const CopyJob& job : phase.copies) run(job, CopyRange);
   for (const ConvertJob& job : phase.conversions) run(job, ConvertRange);
+}
+
+// `loop(slices, body)` calls body(begin, end) for all slices of a phase, by several threads.
+void RunAll(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers,
+            absl::FunctionRef<void(int64_t, absl::FunctionRef<void(int64_t, int64_t)>)> loop) {
+  for (const Phase& phase : phases) {
+    int64_t slices = 0;
+    for (const ReduceJob& job : phase.reductions) slices += SlicesOf(job.bytes);
+    for (const CopyJob& job : phase.copies) slices += SlicesOf(job.bytes);
+    for (const ConvertJob& job : phase.conversions) slices += SlicesOf(job.bytes);
+    const int64_t bytes = BytesOf(absl::MakeConstSpan(&phase, 1));
+    const Copy copy = bytes >= kPastCachesBytes ? CopyPastCaches : CopyThroughCaches;
+    const auto body = [&](int64_t begin, int64_t end) { RunSlices(phase, binding, copy, begin, end); };
+    slices <= 1 || workers == 1 || bytes < kParallelBytes ? body(0, slices) : loop(slices, body);
+  }
 }
 
 }  // namespace
@@ -120,20 +138,14 @@ int64_t BytesOf(absl::Span<const Phase> phases) {
 }
 
 void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers) {
-  for (const Phase& phase : phases) {
-    int64_t slices = 0;
-    for (const ReduceJob& job : phase.reductions) slices += SlicesOf(job.bytes);
-    for (const CopyJob& job : phase.copies) slices += SlicesOf(job.bytes);
-    for (const ConvertJob& job : phase.conversions) slices += SlicesOf(job.bytes);
-    const int64_t bytes = BytesOf(absl::MakeConstSpan(&phase, 1));
-    const Copy copy = bytes >= kPastCachesBytes ? CopyPastCaches : CopyThroughCaches;
-    if (slices <= 1 || workers == 1 || bytes < kParallelBytes) {
-      RunSlices(phase, binding, copy, 0, slices);
-    } else {
-      Arena::Get().ParallelFor(
-          slices, 1, [&](int64_t begin, int64_t end) { RunSlices(phase, binding, copy, begin, end); });
-    }
-  }
+  RunAll(phases, binding, workers,
+         [](int64_t slices, auto body) { Arena::Get().ParallelFor(slices, 1, body); });
+}
+
+void RunPhasesAssisted(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers) {
+  RunAll(phases, binding, workers, [workers](int64_t slices, auto body) {
+    RunAssisted(slices, workers - 1, [&](int64_t slice) { body(slice, slice + 1); });
+  });
 }
 
 }  // namespace shoal

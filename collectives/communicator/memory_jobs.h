@@ -29,10 +29,13 @@ struct Rows {
   int64_t stride = 0;
 };
 
+// Jobs do the `bytes` bytes of their data from byte `begin` on; references and rows are those of byte 0.
+
 // Byte k of the data goes from byte k of `from` to byte k of `to`, whatever their rows are.
 struct CopyJob {
   Rows from, to;
   int64_t bytes = 0;
+  int64_t begin = 0;
 };
 
 // Each target becomes the reduction of the sources in their order. All have rows of one size. The first
@@ -42,6 +45,7 @@ struct ReduceJob {
   ReductionKind reduction;
   std::vector<Rows> sources, targets;
   int64_t bytes = 0;
+  int64_t begin = 0;
 };
 
 // Floats of the type `narrow` become f32, or the other way round.
@@ -50,6 +54,7 @@ struct ConvertJob {
   bool widens = true;
   MemoryRef from, to;
   int64_t bytes = 0;  // of the f32
+  int64_t begin = 0;  // of the f32
 };
 
 struct Phase {
@@ -70,5 +75,7 @@ int64_t BytesOf(absl::Span<const Phase> phases);
 // Returns when all is done; large phases use the arena if there is more than one of `workers`, small ones
 // only this thread.
 void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers);
+// The same for the owner of progress, who waits for no worker to become free (engine/assist.h).
+void RunPhasesAssisted(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers);
 
 }  // namespace shoal

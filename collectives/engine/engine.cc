@@ -221,6 +221,7 @@ bool Engine::ProgressOnce(Outcome* outcome) {
   worked = transport_.Poll() || worked;
   for (size_t i = 0; i < runs_.size();) {
     if (!runs_[i]->Advance()) {
+      worked = worked || runs_[i]->HasMore();
       ++i;
     } else if (runs_[i]->status().ok()) {
       diagnosis_.recorder().Ended(runs_[i]->request().announcement.key, absl::OkStatus(), absl::Now());

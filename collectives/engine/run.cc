@@ -36,13 +36,17 @@ class Run::Lane {
         buffers_(run->request_.buffers[index]),
         index_(index) {}
 
-  void StartRound();
+  // Ends at once if there are no rounds.
+  void Begin();
   // Runs reductions whose messages are here and goes on to the next rounds; true at the end.
   bool Advance();
+  // A peer has come.
+  void SendHeld(int peer);
   void AddAwaited(std::vector<bool>* ranks) const {
     for (const Pending& pending : pending_) {
       if (pending.receiving && !pending.done) (*ranks)[pending.peer] = true;
     }
+    for (const Held& send : held_) (*ranks)[send.peer] = true;
   }
 
  private:
@@ -58,6 +62,13 @@ class Run::Lane {
     bool receiving = false;
     bool done = false;
     int reduction = -1;  // the position in reductions_ that waits for it
+  };
+  // A send of large data to a peer that has not come yet.
+  struct Held {
+    int peer;
+    MessageTag tag;
+    absl::Span<const char> data;
+    Pending* pending;
   };
   // A step that needs all its messages to be readable: a reduction, or a large receive.
   struct Reduction {
@@ -85,6 +96,8 @@ class Run::Lane {
     return &pending;
   }
   ProcessId Process(int rank) const { return run_->request_.processes[rank]; }
+  bool HasNextRound() const { return round_ + 1 < static_cast<int>(plan_.schedule.rounds.size()); }
+  void StartNextRound();
   void PostReceives(const std::vector<Step>& steps);
   void PostSends(const std::vector<Step>& steps);
   void RunReduction(Reduction* reduction);
@@ -95,14 +108,21 @@ class Run::Lane {
   const LanePlan& plan_;
   const std::vector<LaneBuffer>& buffers_;
   const int index_;
-  int round_ = 0;
+  int round_ = -1;
   int unfinished_ = 0;            // sends, receives and reductions of this round
   std::vector<Pending> pending_;  // as many as reserved: their addresses are with the transport
   std::vector<Reduction> reductions_;
   std::vector<int> ready_;
+  std::vector<Held> held_;
 };
 
-void Run::Lane::StartRound() {
+void Run::Lane::Begin() {
+  if (run_->request_.before) run_->request_.before(index_);
+  if (HasNextRound()) StartNextRound();
+}
+
+void Run::Lane::StartNextRound() {
+  ++round_;
   const std::vector<Step>& steps = plan_.schedule.rounds[round_];
   size_t messages = 0, reductions = 0;
   for (const Step& step : steps) {
@@ -151,14 +171,30 @@ void Run::Lane::PostReceives(const std::vector<Step>& steps) {
   }
 }
 
+// Large data is pushed once its receiver is known to be there: to ask it first, and wait for its answer
+// behind other data, would leave the network idle meanwhile.
 void Run::Lane::PostSends(const std::vector<Step>& steps) {
   std::vector<int64_t> count(run_->request_.processes.size(), 0);
   for (const Step& step : steps) {
     if (step.kind != StepKind::kSend) continue;
-    const MessageTag tag = Tag(count[step.peer]++);
-    run_->transport_->Send(Process(step.peer), tag, absl::MakeConstSpan(At(step.block), Size(step.block)),
-                           AddPending(step.peer, false, -1));
+    const Held send{step.peer, Tag(count[step.peer]++), absl::MakeConstSpan(At(step.block), Size(step.block)),
+                    AddPending(step.peer, false, -1)};
+    const ProcessId to = Process(step.peer);
+    const bool push = run_->announces_[step.peer] && run_->transport_->CanPush(to, Size(step.block));
+    if (push && !run_->announced_[step.peer]) {
+      held_.push_back(send);
+    } else {
+      run_->transport_->Send(to, send.tag, send.data, send.pending, push);
+    }
   }
+}
+
+void Run::Lane::SendHeld(int peer) {
+  for (const Held& send : held_) {
+    if (send.peer == peer)
+      run_->transport_->Send(Process(peer), send.tag, send.data, send.pending, /*push=*/true);
+  }
+  std::erase_if(held_, [peer](const Held& send) { return send.peer == peer; });
 }
 
 // Operands in this process's memory are used where they lie; the others are read piece by piece.
@@ -235,10 +271,11 @@ bool Run::Lane::Advance() {
     }
     if (!run_->status_.ok()) return true;
     if (unfinished_ > 0) return false;
-    if (round_ + 1 >= static_cast<int>(plan_.schedule.rounds.size())) return true;
-    ++round_;
-    StartRound();
+    if (!HasNextRound()) break;
+    StartNextRound();
   }
+  if (run_->request_.after) run_->request_.after(index_);
+  return true;
 }
 
 Run::Run(RunRequest request, Transport* transport, int helpers)
@@ -246,10 +283,9 @@ Run::Run(RunRequest request, Transport* transport, int helpers)
       transport_(transport),
       helpers_(helpers),
       collective_(request_.announcement.key.Hash()),
-      announced_(request_.processes.size(), false) {
-  for (size_t i = 0; i < request_.lanes->size(); ++i) {
-    if (!(*request_.lanes)[i].schedule.rounds.empty()) lanes_.push_back(std::make_unique<Lane>(this, i));
-  }
+      announced_(request_.processes.size(), false),
+      announces_(request_.processes.size(), false) {
+  for (size_t i = 0; i < request_.lanes->size(); ++i) lanes_.push_back(std::make_unique<Lane>(this, i));
 }
 
 Run::~Run() = default;
@@ -260,6 +296,10 @@ void Run::Begin() {
     for (const std::vector<Step>& round : lane.schedule.rounds) {
       for (const Step& step : round) {
         if (step.kind == StepKind::kSend) tells[step.peer] = true;
+        if (step.kind == StepKind::kReceive) announces_[step.peer] = true;
+        for (const Operand& operand : step.operands) {
+          if (operand.peer >= 0) announces_[operand.peer] = true;
+        }
       }
     }
   }
@@ -267,12 +307,20 @@ void Run::Begin() {
   for (size_t rank = 0; rank < tells.size(); ++rank) {
     if (tells[rank]) transport_->SendAnnouncement(request_.processes[rank], announcement);
   }
-  for (const auto& lane : lanes_) lane->StartRound();
+  const size_t first = request_.before ? std::min<size_t>(1, lanes_.size()) : lanes_.size();
+  while (begun_ < first) BeginLane();
 }
 
+void Run::BeginLane() { lanes_[begun_++]->Begin(); }
+
 bool Run::Advance() {
-  std::erase_if(lanes_, [](const std::unique_ptr<Lane>& lane) { return lane->Advance(); });
-  return lanes_.empty() || !status_.ok();
+  for (size_t i = 0; i < begun_; ++i) {
+    if (lanes_[i] == nullptr || !lanes_[i]->Advance()) continue;
+    lanes_[i] = nullptr;
+    ++ended_;
+  }
+  if (HasMore()) BeginLane();
+  return ended_ == lanes_.size() || !status_.ok();
 }
 
 bool Run::Involves(ProcessId process) const {
@@ -280,16 +328,24 @@ bool Run::Involves(ProcessId process) const {
 }
 
 bool Run::Accept(ProcessId peer, const Announcement& theirs) {
-  for (size_t rank = 0; rank < announced_.size(); ++rank) {
-    if (request_.processes[rank] == peer) announced_[rank] = true;
-  }
   const Announcement& ours = request_.announcement;
-  return theirs.program == ours.program && theirs.operation == ours.operation && theirs.key == ours.key;
+  const bool fits =
+      theirs.program == ours.program && theirs.operation == ours.operation && theirs.key == ours.key;
+  for (size_t rank = 0; rank < announced_.size(); ++rank) {
+    if (request_.processes[rank] != peer || announced_[rank]) continue;
+    announced_[rank] = true;
+    for (size_t lane = 0; fits && lane < begun_; ++lane) {
+      if (lanes_[lane] != nullptr) lanes_[lane]->SendHeld(static_cast<int>(rank));
+    }
+  }
+  return fits;
 }
 
 std::vector<ProcessId> Run::Awaited(bool* all_announced) const {
   std::vector<bool> ranks(request_.processes.size(), false);
-  for (const auto& lane : lanes_) lane->AddAwaited(&ranks);
+  for (const auto& lane : lanes_) {
+    if (lane != nullptr) lane->AddAwaited(&ranks);
+  }
   std::vector<ProcessId> silent, slow;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (ranks[rank]) (announced_[rank] ? slow : silent).push_back(request_.processes[rank]);

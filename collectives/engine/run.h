@@ -34,6 +34,10 @@ struct RunRequest {
   std::vector<ProcessId> processes;  // by rank of the schedules
   const std::vector<LanePlan>* lanes = nullptr;
   std::vector<std::vector<LaneBuffer>> buffers;  // of each lane, by ScheduleBuffer
+  // What this process does by itself for a lane before its first round and after its last, on the owner of
+  // progress; null where there is nothing. The lanes begin one after the other, so that the data of the first
+  // is under way while the second is worked on.
+  std::function<void(int lane)> before, after;
   // Called once, without any lock, on whatever thread makes progress; `by_starter` if that is the one that
   // started the run, from within Engine::Start. Keeps plan and memory alive until then.
   std::function<void(const absl::Status&, bool by_starter)> done;
@@ -50,6 +54,8 @@ class Run {
   void Begin();
   // Does what completions have made possible. True once the run has ended, well or not.
   bool Advance();
+  // Whether a lane has not begun, so that Advance has something to do though nothing comes.
+  bool HasMore() const { return status_.ok() && begun_ < lanes_.size(); }
 
   const RunRequest& request() const { return request_; }
   RunRequest& request() { return request_; }
@@ -66,14 +72,18 @@ class Run {
 
  private:
   class Lane;
+  void BeginLane();
 
   RunRequest request_;
   Transport* const transport_;
   const int helpers_;
   const uint64_t collective_;
   const absl::Time start_ = absl::Now();
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<Lane>> lanes_;  // null once ended
+  size_t begun_ = 0;                          // so many have begun, in their order
+  size_t ended_ = 0;
   std::vector<bool> announced_;  // by rank: that peer has announced itself here
+  std::vector<bool> announces_;  // by rank: that peer does, for it sends to us
   absl::Status status_;
 };
 

@@ -1,5 +1,6 @@
 #include "collectives/transport/in_process_wire.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,7 +13,8 @@ class InProcessWire : public Wire {
   InProcessWire(InProcessHub* hub, ProcessId self)
       : hub_(hub),
         self_(self),
-        capabilities_{"in process", hub->faults_.eager_bytes, false, /*rings=*/true},
+        capabilities_{"in process", hub->faults_.eager_bytes, /*bulk_channel=*/hub->faults_.pushes,
+                      /*rings=*/true, /*pushes=*/hub->faults_.pushes},
         told_lost_(hub->inboxes_.size(), false) {}
 
   const WireCapabilities& capabilities() const override { return capabilities_; }
@@ -51,7 +53,26 @@ class InProcessWire : public Wire {
       frames.swap(inbox.frames);
     }
     for (const InProcessHub::Frame& frame : frames) sink->OnFrame(frame.from, frame.header, frame.payload);
-    return !frames.empty();
+    return EndBulks(sink) || !frames.empty();
+  }
+
+  void BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) override {
+    sent_bulks_.push_back(bulk_id);
+    if (!CountSent()) return;
+    {
+      std::lock_guard<std::mutex> lock(InboxOf(to).mutex);
+      InboxOf(to).bulks[{self_, bulk_id}].assign(data.begin(), data.end());
+    }
+    InboxOf(self_).doorbell.Ring();
+    InboxOf(to).doorbell.Ring();
+  }
+  void BulkReceive(ProcessId from, uint64_t bulk_id, absl::Span<char> into) override {
+    awaited_bulks_.push_back({from, bulk_id, into});
+    InboxOf(self_).doorbell.Ring();
+  }
+  void CancelBulkReceive(ProcessId from, uint64_t bulk_id) override {
+    std::erase_if(awaited_bulks_,
+                  [&](const AwaitedBulk& bulk) { return bulk.from == from && bulk.id == bulk_id; });
   }
 
   void FindLostPeers(FrameSink* sink) override {
@@ -80,6 +101,32 @@ class InProcessWire : public Wire {
  private:
   InProcessHub::Inbox& InboxOf(ProcessId process) { return *hub_->inboxes_[process.value()]; }
 
+  struct AwaitedBulk {
+    ProcessId from;
+    uint64_t id;
+    absl::Span<char> into;
+  };
+
+  bool EndBulks(FrameSink* sink) {
+    std::vector<AwaitedBulk> here;
+    {
+      InProcessHub::Inbox& inbox = InboxOf(self_);
+      std::lock_guard<std::mutex> lock(inbox.mutex);
+      std::erase_if(awaited_bulks_, [&](const AwaitedBulk& bulk) {
+        const auto it = inbox.bulks.find({bulk.from, bulk.id});
+        if (it == inbox.bulks.end()) return false;
+        std::memcpy(bulk.into.data(), it->second.data(), std::min(bulk.into.size(), it->second.size()));
+        inbox.bulks.erase(it);
+        here.push_back(bulk);
+        return true;
+      });
+    }
+    const std::vector<uint64_t> sent = std::exchange(sent_bulks_, {});
+    for (const AwaitedBulk& bulk : here) sink->OnBulkReceived(bulk.from, bulk.id, absl::OkStatus());
+    for (uint64_t bulk_id : sent) sink->OnBulkSent(bulk_id, absl::OkStatus());
+    return !here.empty() || !sent.empty();
+  }
+
   // False if this process is dead.
   bool CountSent() {
     InProcessHub::Inbox& own = InboxOf(self_);
@@ -94,6 +141,8 @@ class InProcessWire : public Wire {
   const ProcessId self_;
   const WireCapabilities capabilities_;
   std::vector<bool> told_lost_;
+  std::vector<uint64_t> sent_bulks_;  // and not told yet
+  std::vector<AwaitedBulk> awaited_bulks_;
 };
 
 InProcessHub::InProcessHub(int processes, Faults faults) : faults_(faults) {

@@ -6,8 +6,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "collectives/transport/doorbell.h"
 #include "collectives/transport/wire.h"
@@ -19,6 +21,7 @@ class InProcessHub {
  public:
   struct Faults {
     bool no_pull = false;  // bulk data goes in pieces
+    bool pushes = false;   // or over a bulk channel, unasked; no_pull then
     int64_t eager_bytes = 1024;
     size_t room = 64;         // frames that may wait for one process
     int dies = -1;            // this process ...
@@ -40,7 +43,9 @@ class InProcessHub {
   };
   struct Inbox {
     std::mutex mutex;
-    std::deque<Frame> frames;                  // guarded by mutex
+    std::deque<Frame> frames;  // guarded by mutex
+    // Sent over the bulk channel, by sender and bulk; guarded by mutex.
+    absl::flat_hash_map<std::pair<ProcessId, uint64_t>, std::vector<char>> bulks;
     absl::flat_hash_set<uint64_t> live_bulks;  // that this process offers; guarded by mutex
     bool dead = false;                         // guarded by mutex
     int64_t sent = 0;                          // guarded by mutex

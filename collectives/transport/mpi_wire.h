@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "collectives/transport/bulk_list.h"
+#include "collectives/transport/module.h"
 #include "collectives/transport/mpi.h"
 #include "collectives/transport/wire.h"
 #include "core/base/key_value_store.h"
@@ -52,7 +53,8 @@ class MpiWire : public Wire {
   absl::Status Error(absl::string_view what) const;
 
   const Mpi* const mpi_;
-  const WireCapabilities capabilities_{"MPI", 16 << 10, /*bulk_channel=*/true, /*rings=*/false};
+  const WireCapabilities capabilities_{"MPI", 16 << 10, /*bulk_channel=*/true, /*rings=*/false,
+                                       /*pushes=*/!HasRdmaDevice()};
   std::vector<int> ranks_;            // MPI rank by process; -1 for self
   std::vector<ProcessId> processes_;  // by MPI rank
   bool all_eager_ = true;             // no process of the job has RDMA (module.h)

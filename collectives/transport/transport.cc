@@ -12,11 +12,20 @@ namespace {
 // Cancelled collectives whose late messages are dropped; older ones could cost only memory.
 constexpr size_t kCancelledKept = 4096;
 
+absl::Status WrongSize(ProcessId from, int64_t size, int64_t wanted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("process ", from.value(), " sent ", size, " bytes where ", wanted, " were expected"));
+}
+
 }  // namespace
 
 Transport::Transport(std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control, LostHandler on_lost)
     : wires_(std::move(wires)), on_control_(std::move(on_control)), on_lost_(std::move(on_lost)) {
   for (const auto& wire : wires_) needs_polling_ = needs_polling_ || !wire->capabilities().rings;
+}
+
+Transport::~Transport() {
+  for (const auto& [key, pushed] : pushed_) WireTo(key.from)->CancelBulkReceive(key.from, pushed.bulk_id);
 }
 
 Wire* Transport::WireTo(ProcessId peer) const {
@@ -31,6 +40,11 @@ bool Transport::IsEager(ProcessId peer, int64_t bytes) const {
   return wire != nullptr && bytes <= wire->capabilities().eager_bytes;
 }
 
+bool Transport::CanPush(ProcessId peer, int64_t bytes) const {
+  const Wire* wire = WireTo(peer);
+  return wire != nullptr && wire->capabilities().pushes && bytes > wire->capabilities().eager_bytes;
+}
+
 // ---- sending
 
 void Transport::SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) {
@@ -39,7 +53,8 @@ void Transport::SendFrame(ProcessId to, const FrameHeader& header, absl::Span<co
   queue.push_back({header, std::vector<char>(payload.begin(), payload.end())});
 }
 
-void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done) {
+void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
+                     bool push) {
   if (lost_.contains(to)) return done->Done(absl::OkStatus());
   FrameHeader header;
   header.tag = tag;
@@ -48,12 +63,13 @@ void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char>
     SendFrame(to, header, data);
     return done->Done(absl::OkStatus());
   }
-  header.kind = FrameKind::kBulk;
+  header.kind = push ? FrameKind::kPushed : FrameKind::kBulk;
   header.bulk_id = ++last_bulk_id_;
   header.bulk_size = data.size();
   header.bulk_address = reinterpret_cast<uint64_t>(data.data());
-  outgoing_.emplace(header.bulk_id, Outgoing{to, tag.collective, data, done});
+  outgoing_.emplace(header.bulk_id, Outgoing{to, tag.collective, data, done, -1, /*on_channel=*/push});
   SendFrame(to, header, {});
+  if (push) WireTo(to)->BulkSend(to, header.bulk_id, data);
 }
 
 void Transport::SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left) {
@@ -149,36 +165,52 @@ void Transport::View(ProcessId from, const MessageTag& tag, int64_t size, Messag
 void Transport::Want(ProcessId from, const MessageTag& tag, Wanted wanted) {
   const Key key{from, tag};
   if (const auto it = arrived_.find(key); it != arrived_.end()) {
-    const Arrived arrived = std::move(it->second);
+    Arrived arrived = std::move(it->second);
     arrived_.erase(it);
-    return Match(from, arrived.header, arrived.payload, wanted);
+    return MatchArrived(from, std::move(arrived), wanted);
+  }
+  if (const auto it = pushed_.find(key); it != pushed_.end()) {
+    it->second.wanted = wanted;
+    return;
   }
   if (const auto lost = lost_.find(from); lost != lost_.end()) return wanted.done->Done(lost->second);
   wanted_.emplace(key, wanted);
 }
 
-void Transport::Match(ProcessId from, const FrameHeader& header, absl::Span<const char> payload,
-                      const Wanted& wanted) {
-  const bool bulk = header.kind == FrameKind::kBulk;
-  const int64_t size = bulk ? static_cast<int64_t>(header.bulk_size) : static_cast<int64_t>(payload.size());
-  if (size != wanted.size) {
-    if (bulk) FinishBulk(from, header.bulk_id);
-    return wanted.done->Done(absl::InvalidArgumentError(absl::StrCat(
-        "process ", from.value(), " sent ", size, " bytes where ", wanted.size, " were expected")));
-  }
-  if (bulk) return MatchBulk(from, header, wanted);
+void Transport::Match(ProcessId from, absl::Span<const char> payload, const Wanted& wanted) {
+  const int64_t size = static_cast<int64_t>(payload.size());
+  if (size != wanted.size) return wanted.done->Done(WrongSize(from, size, wanted.size));
+  char* into = wanted.into.data();
   if (wanted.view != nullptr) {
-    wanted.view->storage.assign(payload.begin(), payload.end());
-    wanted.view->data = wanted.view->storage.data();
-  } else if (size > 0) {
-    std::memcpy(wanted.into.data(), payload.data(), size);
+    wanted.view->storage = pool_.Take(size);
+    wanted.view->data = into = wanted.view->storage.bytes.get();
   }
+  if (size > 0) std::memcpy(into, payload.data(), size);
   wanted.done->Done(absl::OkStatus());
+}
+
+void Transport::MatchArrived(ProcessId from, Arrived arrived, const Wanted& wanted) {
+  if (!arrived.status.ok()) return wanted.done->Done(arrived.status);
+  if (arrived.header.kind == FrameKind::kBulk) return MatchBulk(from, arrived.header, wanted);
+  const bool pushed = arrived.header.kind == FrameKind::kPushed;
+  const int64_t size = static_cast<int64_t>(pushed ? arrived.header.bulk_size : arrived.header.length);
+  if (wanted.view != nullptr && size == wanted.size) {
+    wanted.view->storage = std::move(arrived.payload);
+    wanted.view->data = wanted.view->storage.bytes.get();
+    return wanted.done->Done(absl::OkStatus());
+  }
+  Match(from, {arrived.payload.bytes.get(), static_cast<size_t>(size)}, wanted);
+  pool_.Give(std::move(arrived.payload));
 }
 
 void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wanted& wanted) {
   Wire* wire = WireTo(from);
   MessageView* view = wanted.view;
+  const int64_t size = static_cast<int64_t>(header.bulk_size);
+  if (size != wanted.size) {
+    FinishBulk(from, header.bulk_id);
+    return wanted.done->Done(WrongSize(from, size, wanted.size));
+  }
   if (wire->CanPull(from)) {
     if (view != nullptr) {
       view->from = from;
@@ -193,11 +225,11 @@ void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wante
   }
   absl::Span<char> into = wanted.into;
   if (view != nullptr) {
-    view->storage.resize(wanted.size);
-    view->data = view->storage.data();
-    into = absl::MakeSpan(view->storage);
+    view->storage = pool_.Take(size);
+    view->data = view->storage.bytes.get();
+    into = absl::MakeSpan(view->storage.bytes.get(), size);
   }
-  const Incoming incoming{from, header.tag.collective, into, wanted.size, wanted.done};
+  const Incoming incoming{from, header.tag.collective, into, size, wanted.done};
   if (!incoming_.emplace(std::pair(from, header.bulk_id), incoming).second) {
     return wanted.done->Done(absl::InternalError(
         absl::StrCat("process ", from.value(), " announced two messages by one number, ", header.bulk_id)));
@@ -227,6 +259,50 @@ void Transport::Release(MessageView* view) {
   if (view->bulk.bulk_id != 0) FinishBulk(view->from, view->bulk.bulk_id);
   view->bulk.bulk_id = 0;
   view->data = nullptr;
+  pool_.Give(std::move(view->storage));
+}
+
+// The data goes to memory of ours, for what it is wanted for may be given up before it is here.
+void Transport::TakePushed(ProcessId from, const FrameHeader& header) {
+  const Key key{from, header.tag};
+  if (!WireTo(from)->capabilities().pushes || pushed_.contains(key)) return;  // not ours: a corrupt frame
+  Pushed pushed{header.bulk_id, header, pool_.Take(header.bulk_size)};
+  if (pushed.buffer.bytes == nullptr) {
+    arrived_.insert_or_assign(
+        key, {header,
+              {},
+              absl::ResourceExhaustedError(absl::StrCat("no memory for the ", header.bulk_size,
+                                                        " bytes that process ", from.value(), " sends"))});
+    return;
+  }
+  pushed.dropped = cancelled_.contains(header.tag.collective);
+  if (const auto it = wanted_.find(key); it != wanted_.end()) {
+    pushed.wanted = it->second;
+    wanted_.erase(it);
+  }
+  const absl::Span<char> into(pushed.buffer.bytes.get(), header.bulk_size);
+  pushed_.insert_or_assign(key, std::move(pushed));
+  WireTo(from)->BulkReceive(from, header.bulk_id, into);
+}
+
+// False if it is no pushed bulk.
+bool Transport::EndPushed(ProcessId from, uint64_t bulk_id, const absl::Status& status) {
+  const auto it = std::find_if(pushed_.begin(), pushed_.end(), [&](const auto& item) {
+    return item.first.from == from && item.second.bulk_id == bulk_id;
+  });
+  if (it == pushed_.end()) return false;
+  const Key key = it->first;
+  Pushed pushed = std::move(it->second);
+  pushed_.erase(it);
+  Arrived arrived{pushed.header, std::move(pushed.buffer), status};
+  if (pushed.dropped) {
+    pool_.Give(std::move(arrived.payload));
+  } else if (pushed.wanted.done != nullptr) {
+    MatchArrived(from, std::move(arrived), pushed.wanted);
+  } else {
+    arrived_.insert_or_assign(key, std::move(arrived));
+  }
+  return true;
 }
 
 void Transport::TakePiece(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) {
@@ -241,6 +317,7 @@ void Transport::TakePiece(ProcessId from, const FrameHeader& header, absl::Span<
 }
 
 void Transport::OnBulkReceived(ProcessId from, uint64_t bulk_id, const absl::Status& status) {
+  if (EndPushed(from, bulk_id, status)) return;
   const auto it = incoming_.find({from, bulk_id});
   if (it == incoming_.end()) return;
   Completion* done = it->second.done;
@@ -259,13 +336,20 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
       const Key key{from, header.tag};
       const auto it = wanted_.find(key);
       if (it == wanted_.end()) {
-        arrived_.insert_or_assign(key, Arrived{header, {payload.begin(), payload.end()}});
+        Arrived arrived{header, {}};
+        if (header.kind == FrameKind::kEager) {
+          arrived.payload = pool_.Take(static_cast<int64_t>(payload.size()));
+          if (!payload.empty()) std::memcpy(arrived.payload.bytes.get(), payload.data(), payload.size());
+        }
+        arrived_.insert_or_assign(key, std::move(arrived));
         return;
       }
       const Wanted wanted = it->second;
       wanted_.erase(it);
-      return Match(from, header, payload, wanted);
+      return header.kind == FrameKind::kBulk ? MatchBulk(from, header, wanted) : Match(from, payload, wanted);
     }
+    case FrameKind::kPushed:
+      return TakePushed(from, header);
     case FrameKind::kBulkDone:
       return OnBulkSent(header.bulk_id, absl::OkStatus());
     case FrameKind::kBulkReady:
@@ -300,7 +384,7 @@ bool Transport::HasBacklog() const {
 
 bool Transport::MovesBulk() const {
   const auto sends = [](const auto& item) { return item.second.on_channel; };
-  return !incoming_.empty() || std::any_of(outgoing_.begin(), outgoing_.end(), sends);
+  return !incoming_.empty() || !pushed_.empty() || std::any_of(outgoing_.begin(), outgoing_.end(), sends);
 }
 
 void Transport::FindLostPeers() {
@@ -350,6 +434,13 @@ void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
     failed.push_back(current->second.done);
     incoming_.erase(current);
   }
+  for (auto it = pushed_.begin(); it != pushed_.end();) {
+    const auto current = it++;
+    if (current->first.from != peer) continue;
+    WireTo(peer)->CancelBulkReceive(peer, current->second.bulk_id);
+    if (current->second.wanted.done != nullptr) failed.push_back(current->second.wanted.done);
+    pushed_.erase(current);
+  }
   EndOutgoing(peer, &ended);
   for (Completion* done : failed) done->Done(why);
   for (Completion* done : ended) done->Done(absl::OkStatus());
@@ -369,7 +460,13 @@ void Transport::Cancel(uint64_t collective) {
     if (current->second.header.kind == FrameKind::kBulk) {
       FinishBulk(current->first.from, current->second.header.bulk_id);
     }
+    pool_.Give(std::move(current->second.payload));
     arrived_.erase(current);
+  }
+  for (auto& [key, pushed] : pushed_) {
+    if (key.tag.collective != collective) continue;
+    pushed.wanted.done = nullptr;
+    pushed.dropped = true;
   }
   for (auto it = outgoing_.begin(); it != outgoing_.end();) {
     const auto current = it++;

@@ -1,7 +1,9 @@
 // Transport: tagged messages of any size between the processes of a job, over whichever wire reaches a peer.
 //
 // Small messages travel whole and wait at the receiver until wanted. Large ones are announced; when the
-// receiver wants one it reads the sender's memory (wires that can), or has it sent into place. A message and
+// receiver wants one it reads the sender's memory (wires that can), or has it sent into place. Where a wire
+// lets it and the sender knows that the receiver will want it soon, it is pushed instead: sent at once, into
+// memory of the receiver's transport, so that neither waits for an answer behind other data. A message and
 // its receive must have the same size: otherwise the receive fails, and no memory is touched.
 //
 // Not thread-safe: everything happens on the thread that owns progress at the moment. Completions are told
@@ -23,6 +25,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "collectives/transport/buffer_pool.h"
 #include "collectives/transport/wire.h"
 #include "core/base/ids.h"
 
@@ -39,7 +42,7 @@ class Completion {
 // A received message that is read in pieces, so that a reduction need not store it first.
 struct MessageView {
   const char* data = nullptr;  // all of it, if this process can address it; else Transport::Read it
-  std::vector<char> storage;
+  Buffer storage;
   ProcessId from;
   FrameHeader bulk;  // bulk_id 0: nothing is owed to the sender
   Wire* wire = nullptr;
@@ -53,6 +56,7 @@ class Transport : private FrameSink {
 
   // A peer is served by the first wire that reaches it.
   Transport(std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control, LostHandler on_lost);
+  ~Transport() override;
 
   bool Reaches(ProcessId peer) const { return WireTo(peer) != nullptr; }
   // Whether some wire must be polled to find what arrives.
@@ -66,7 +70,13 @@ class Transport : private FrameSink {
     return wire != nullptr && wire->CanPull(peer);
   }
 
-  void Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done);
+  // Whether a message of so many bytes to `peer` can be pushed, and is not small.
+  bool CanPush(ProcessId peer, int64_t bytes) const;
+
+  // With `push` the receiver has begun, or is about to begin, what it wants the message for. REQUIRES CanPush
+  // then.
+  void Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
+            bool push = false);
   void Receive(ProcessId from, const MessageTag& tag, absl::Span<char> into, Completion* done);
   // `done` means that `view` can be read. Release it then.
   void View(ProcessId from, const MessageTag& tag, int64_t size, MessageView* view, Completion* done);
@@ -110,7 +120,8 @@ class Transport : private FrameSink {
   };
   struct Arrived {  // and not yet wanted
     FrameHeader header;
-    std::vector<char> payload;
+    Buffer payload;  // of all but kBulk
+    absl::Status status = absl::OkStatus();
   };
   struct Wanted {  // and not yet here
     absl::Span<char> into;
@@ -133,6 +144,13 @@ class Transport : private FrameSink {
     int64_t missing;
     Completion* done;
   };
+  struct Pushed {  // a bulk that is on its way to us
+    uint64_t bulk_id;
+    FrameHeader header;
+    Buffer buffer;
+    Wanted wanted = {};  // `done` is null until it is
+    bool dropped = false;
+  };
   struct Queued {
     FrameHeader header;
     std::vector<char> payload;
@@ -149,9 +167,12 @@ class Transport : private FrameSink {
   void SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes);
   void SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload);
   void Want(ProcessId from, const MessageTag& tag, Wanted wanted);
-  void Match(ProcessId from, const FrameHeader& header, absl::Span<const char> payload, const Wanted& wanted);
+  void Match(ProcessId from, absl::Span<const char> payload, const Wanted& wanted);
+  void MatchArrived(ProcessId from, Arrived arrived, const Wanted& wanted);
   void MatchBulk(ProcessId from, const FrameHeader& header, const Wanted& wanted);
   void FinishBulk(ProcessId from, uint64_t bulk_id);
+  void TakePushed(ProcessId from, const FrameHeader& header);
+  bool EndPushed(ProcessId from, uint64_t bulk_id, const absl::Status& status);
   void StartSending();
   void TakePiece(ProcessId from, const FrameHeader& header, absl::Span<const char> payload);
   bool FlushQueues();
@@ -162,8 +183,10 @@ class Transport : private FrameSink {
   const LostHandler on_lost_;
   bool needs_polling_ = false;
   uint64_t last_bulk_id_ = 0;
+  BufferPool pool_;
   absl::flat_hash_map<Key, Arrived> arrived_;
   absl::flat_hash_map<Key, Wanted> wanted_;
+  absl::flat_hash_map<Key, Pushed> pushed_;
   absl::flat_hash_map<uint64_t, Outgoing> outgoing_;  // by bulk id
   std::vector<uint64_t> asked_for_;                   // bulks of ours, since the last Poll
   absl::flat_hash_map<std::pair<ProcessId, uint64_t>, Incoming> incoming_;  // by sender and its bulk id

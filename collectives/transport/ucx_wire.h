@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "collectives/transport/bulk_list.h"
+#include "collectives/transport/module.h"
 #include "collectives/transport/wire.h"
 #include "core/base/key_value_store.h"
 #include "core/base/topology.h"
@@ -56,7 +57,8 @@ class UcxWire : public Wire {
   const Topology topology_;
   const ShoalUcxTable* const ucx_;
   void* worker_ = nullptr;
-  const WireCapabilities capabilities_{"UCX", 16 << 10, /*bulk_channel=*/true, /*rings=*/false};
+  const WireCapabilities capabilities_{"UCX", 16 << 10, /*bulk_channel=*/true, /*rings=*/false,
+                                       /*pushes=*/!HasRdmaDevice()};
   std::deque<Frame> sent_;      // not yet gone
   std::deque<Frame> arriving_;  // in their order
   BulkList bulks_;

@@ -39,6 +39,7 @@ enum class FrameKind : uint32_t {
   kBulkData = 4,      // a piece of it
   kControl = 5,       // for the engine
   kAnnouncement = 6,  // for the engine, but nothing that one who awaits nothing need wake up for
+  kPushed = 7,        // as kBulk, but the data is on its way over the bulk channel, unasked
 };
 
 // As it lies in memory and on the wire; the payload's `length` bytes follow.
@@ -47,7 +48,7 @@ struct FrameHeader {
   uint32_t length = 0;
   MessageTag tag;
   uint64_t bulk_id = 0;       // chosen by the sender of the bulk; never 0 for bulk
-  uint64_t bulk_size = 0;     // of kBulk; of kBulkData the piece's offset
+  uint64_t bulk_size = 0;     // of kBulk and kPushed; of kBulkData the piece's offset
   uint64_t bulk_address = 0;  // of kBulk
 };
 static_assert(sizeof(FrameHeader) == 4 + 4 + 16 + 8 + 8 + 8);
@@ -70,6 +71,8 @@ struct WireCapabilities {
   // An arriving frame rings the receiver's doorbell if it is kControl, else knocks at it; without this only
   // polling finds frames.
   bool rings = false;
+  // Of a bulk channel: BulkSend may come before the peer's BulkReceive, and costs little then.
+  bool pushes = false;
 };
 
 class Wire {
@@ -103,8 +106,8 @@ class Wire {
     return absl::OkStatus();
   }
 
-  // With bulk_channel: the data of a bulk, both sides having agreed by kBulkReady. The memory is in use until
-  // the sink is told, or the cancelling call has returned.
+  // With bulk_channel: the data of a bulk, both sides having agreed by kBulkReady, or pushed. The memory is
+  // in use until the sink is told, or the cancelling call has returned.
   virtual void BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) {}
   virtual void BulkReceive(ProcessId from, uint64_t bulk_id, absl::Span<char> into) {}
   virtual void CancelBulkSend(uint64_t bulk_id) {}

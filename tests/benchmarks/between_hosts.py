@@ -1,7 +1,7 @@
 """Collectives between two hosts over a limited link, beside what the wire needs for what the hosts must exchange.
 
     .venv/bin/python tests/benchmarks/between_hosts.py [--rate 1gbit] [--per-host 2] [--devices 2] [--mib 1 32]
-                                                       [--only shoal-mpi shoal-ucx gloo mpi]
+                                                       [--only shoal-mpi shoal-ucx gloo mpi] [--kinds all-reduce ...]
 
 The hosts are network namespaces (root). A plain socket measures the wire in the same run: so many bytes each way at once
 as one host must send of the collective. Printed are milliseconds a collective and their ratio to the socket's:
@@ -85,7 +85,7 @@ def wire(role, sizes):
         print("FIGURES " + json.dumps(seconds))
 
 
-def jax_collectives(sizes_mib):
+def jax_collectives(sizes_mib, kinds):
     import jax
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
@@ -109,7 +109,8 @@ def jax_collectives(sizes_mib):
         row = np.arange(mib << 18, dtype=np.float32) % 97
         full = np.tile(row, (n, 1))
         array = jax.make_array_from_callback(full.shape, NamedSharding(mesh, P("x", None)), lambda i: full[i])
-        for kind, operation in operations.items():
+        for kind in kinds:
+            operation = operations[kind]
             f = jax.jit(jax.shard_map(operation, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None), check_vma=False))
             result = np.asarray(f(array).addressable_shards[0].data)[0]
             if kind == "all-reduce":
@@ -119,7 +120,7 @@ def jax_collectives(sizes_mib):
         print("FIGURES " + json.dumps(seconds), flush=True)
 
 
-def mpi_collectives(sizes_mib):
+def mpi_collectives(sizes_mib, kinds):
     import numpy as np
     from mpi4py import MPI
 
@@ -133,8 +134,8 @@ def mpi_collectives(sizes_mib):
             "all-gather": lambda: comm.Allgather(source[: count // comm.size], target),
             "reduce-scatter": lambda: comm.Reduce_scatter_block(source, target[: count // comm.size]),
         }
-        for kind, operation in operations.items():
-            seconds[f"{kind} {mib}"] = best_loop(operation, repeats(mib))
+        for kind in kinds:
+            seconds[f"{kind} {mib}"] = best_loop(operations[kind], repeats(mib))
     if comm.rank == 0:
         print("FIGURES " + json.dumps(seconds), flush=True)
 
@@ -169,8 +170,12 @@ def distributed(hosts, arguments, platform):
     return figures(finish_all(started, LIMIT_S))
 
 
+def sizes_and_kinds(words):
+    return [int(w) for w in words if w not in KINDS], [w for w in words if w in KINDS]
+
+
 def worker(arguments, kind):
-    return [sys.executable, __file__, kind, *map(str, arguments.mib)]
+    return [sys.executable, __file__, kind, *map(str, arguments.mib), *arguments.kinds]
 
 
 def run(hosts, arguments, who):
@@ -190,14 +195,15 @@ def main():
     parser.add_argument("--mib", type=int, nargs="+", default=[1, 32])
     columns = ["shoal-mpi", "shoal-ucx", "gloo", "mpi"]
     parser.add_argument("--only", nargs="+", choices=columns, default=columns)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     arguments = parser.parse_args()
     with Hosts(2, arguments.rate) as hosts:
-        needs = measure_wire(hosts, sorted({host_sends(k, mib << 20) for k in KINDS for mib in arguments.mib}))
+        needs = measure_wire(hosts, sorted({host_sends(k, mib << 20) for k in arguments.kinds for mib in arguments.mib}))
         told = {who: run(hosts, arguments, who) for who in arguments.only}
     print(f"{2 * arguments.per_host} processes of {arguments.devices} devices on 2 hosts, {arguments.rate} each way")
     print(f"{'collective':24}{'wire':>12}" + "".join(f"{who:>22}" for who in arguments.only))
     for mib in arguments.mib:
-        for kind in KINDS:
+        for kind in arguments.kinds:
             need = needs[host_sends(kind, mib << 20)]
             cells = ""
             for who in arguments.only:
@@ -213,8 +219,8 @@ if __name__ == "__main__":
     if len(sys.argv) > 1 and sys.argv[1] == "--wire":
         wire(sys.argv[2], list(map(int, sys.argv[3:])))
     elif len(sys.argv) > 1 and sys.argv[1] == "--jax":
-        jax_collectives(list(map(int, sys.argv[2:])))
+        jax_collectives(*sizes_and_kinds(sys.argv[2:]))
     elif len(sys.argv) > 1 and sys.argv[1] == "--mpi":
-        mpi_collectives(list(map(int, sys.argv[2:])))
+        mpi_collectives(*sizes_and_kinds(sys.argv[2:]))
     else:
         main()

@@ -236,7 +236,7 @@ TEST_P(CollectivesTest, Large) {
 TEST_P(CollectivesTest, LargerThanTheCaches) {
   const bool by_pointer = job_->partitions() == 4 && GetParam().devices.size() == 1;
   const bool by_pull = job_->partitions() == 3 && GetParam().wire == WireKind::kShm;
-  const bool in_slices = job_->partitions() == 5 && GetParam().per_host == 2;
+  const bool in_slices = job_->partitions() >= 5 && GetParam().per_host == 2;
   if (!by_pointer && !by_pull && !in_slices) GTEST_SKIP();
   for (CollectiveKind kind :
        {CollectiveKind::kAllReduce, CollectiveKind::kAllGather, CollectiveKind::kReduceScatter}) {
@@ -404,7 +404,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Setup{{1, 1, 1, 1, 1}, WireKind::kInProcess, false, 1},
                     Setup{{1, 2, 1, 1, 1}, WireKind::kInProcessPieces, false, 1},
                     Setup{{1, 2, 1, 1}, WireKind::kInProcessPieces, false, 2},
-                    Setup{{1, 1, 1, 1, 2}, WireKind::kInProcess, false, 2}),
+                    Setup{{1, 1, 1, 1, 2}, WireKind::kInProcess, false, 2},
+                    Setup{{2, 1, 2, 1}, WireKind::kInProcessPushes, false, 2},
+                    Setup{{1, 2, 2}, WireKind::kInProcessPushes, true, 2}),
     [](const auto& info) {
       std::ostringstream name;
       name << info.param;

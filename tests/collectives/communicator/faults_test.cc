@@ -45,7 +45,7 @@ struct Memory {
 // A process dies at its k-th frame, at every early k: nobody hangs, no result that is called good is wrong,
 // and errors name the dead one.
 TEST(FaultsTest, DeathAtAnyFrame) {
-  for (WireKind wire : {WireKind::kInProcess, WireKind::kInProcessPieces}) {
+  for (WireKind wire : {WireKind::kInProcess, WireKind::kInProcessPieces, WireKind::kInProcessPushes}) {
     for (int64_t k : {0, 1, 2, 4, 9}) {
       SCOPED_TRACE(testing::Message() << NameOfWire(wire) << " dies after " << k);
       InProcessHub::Faults faults;

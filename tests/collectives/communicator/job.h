@@ -39,10 +39,10 @@ inline Topology MakeTopology(const std::vector<int>& devices, int self, const st
   return topology;
 }
 
-enum class WireKind { kInProcess, kInProcessPieces, kShm, kShmTwoCopies };
+enum class WireKind { kInProcess, kInProcessPieces, kInProcessPushes, kShm, kShmTwoCopies };
 
 inline std::string NameOfWire(WireKind kind) {
-  constexpr const char* kNames[] = {"InProcess", "InProcessPieces", "Shm", "ShmTwoCopies"};
+  constexpr const char* kNames[] = {"InProcess", "InProcessPieces", "InProcessPushes", "Shm", "ShmTwoCopies"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -56,7 +56,8 @@ class Job {
       : devices_(std::move(devices)) {
     const int processes = static_cast<int>(devices_.size());
     const std::string name = absl::StrCat("test", getpid(), "_", reinterpret_cast<uintptr_t>(this));
-    if (kind == WireKind::kInProcessPieces) faults.no_pull = true;
+    faults.pushes = kind == WireKind::kInProcessPushes;
+    faults.no_pull = faults.pushes || kind == WireKind::kInProcessPieces;
     hub_ = std::make_unique<InProcessHub>(processes, faults);
     std::vector<std::unique_ptr<ShmWire>> shm(processes);
     if (processes > 1 && (kind == WireKind::kShm || kind == WireKind::kShmTwoCopies)) {

@@ -1,8 +1,8 @@
 // One process of a real job, for processes_test and for timing by hand:
 //   collectives_process SCENARIO FOLDER PROCESSES DEVICES [RANK]
 // Without RANK the rank comes from mpirun. FOLDER holds the store. SHOAL_SHM and SHOAL_TIMEOUT_S work as
-// always. Prints a line "ok ..." or "error ...", and exits with 0 if the scenario went as it should for this
-// process.
+// always. With PER_HOST so many of them are on a host, which may be a network namespace. Prints a line "ok
+// ..." or "error ...", and exits with 0 if the scenario went as it should for this process.
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -42,9 +42,11 @@ class Process {
         partitions_(processes * devices) {
     topology_.self = ProcessId(rank);
     topology_.job = "processes_test";
+    const char* per_host = getenv("PER_HOST");
     for (int p = 0; p < processes; ++p) {
       ProcessInfo info;
       info.host_name = "testhost";
+      if (per_host != nullptr) info.host = HostId(p / atoi(per_host));
       info.num_devices = devices;
       info.first_device = DeviceId(p * devices);
       topology_.processes.push_back(info);
