@@ -16,7 +16,7 @@ namespace {
 // Chunk edges fall on cache lines where that is possible.
 constexpr int64_t kCacheLine = 64;
 // Of a chunk that crosses the network. Larger ones have so many slices until these take a worker too long.
-constexpr int64_t kSliceBytes = 1 << 20, kManySlices = 16, kLargestSliceBytes = 16 << 20;
+constexpr int64_t kSliceBytes = 128 << 10, kManySlices = 16, kLargestSliceBytes = 16 << 20;
 
 // Adds the jobs and the lane of one array of the operation to a plan.
 class ArrayPlanner {

@@ -3,7 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/time/clock.h"
+
 namespace shoal {
+namespace {
+
+// To cancel what is being sent may wait for its receiver: so long at most for all that is cancelled together,
+// one at most so long after the other.
+constexpr absl::Duration kPatience = absl::Seconds(1), kTogether = absl::Seconds(1);
+
+}  // namespace
 
 bool BulkList::End(FrameSink* sink, Test test, absl::FunctionRef<absl::Status()> error) {
   std::vector<Bulk> ended;
@@ -33,17 +42,28 @@ bool BulkList::End(FrameSink* sink, Test test, absl::FunctionRef<absl::Status()>
 void BulkList::Forget(bool sending, ProcessId peer, uint64_t id, Cancel cancel) {
   for (auto it = bulks_.begin(); it != bulks_.end(); ++it) {
     if (it->sending != sending || it->id != id || (!sending && it->peer != peer)) continue;
-    for (void*& request : it->requests) cancel(&request);
+    CancelAll(&*it, cancel);
     bulks_.erase(it);
     return;
   }
 }
 
 void BulkList::ForgetAll(Cancel cancel) {
-  for (Bulk& bulk : bulks_) {
-    for (void*& request : bulk.requests) cancel(&request);
-  }
+  for (Bulk& bulk : bulks_) CancelAll(&bulk, cancel);
   bulks_.clear();
+}
+
+// What is left of a bulk being sent when patience has ended stays the library's.
+void BulkList::CancelAll(Bulk* bulk, Cancel cancel) {
+  absl::Time now = absl::Now();
+  if (now - last_cancel_ > kTogether) waited_ = absl::ZeroDuration();
+  for (void*& request : bulk->requests) {
+    if (bulk->sending && waited_ > kPatience) break;
+    cancel(&request);
+    waited_ += absl::Now() - now;
+    now = absl::Now();
+  }
+  last_cancel_ = now;
 }
 
 }  // namespace shoal

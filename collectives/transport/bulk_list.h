@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "collectives/transport/wire.h"
 
 namespace shoal {
@@ -34,7 +35,11 @@ class BulkList {
   void ForgetAll(Cancel cancel);
 
  private:
+  void CancelAll(Bulk* bulk, Cancel cancel);
+
   std::vector<Bulk> bulks_;
+  absl::Time last_cancel_ = absl::InfinitePast();
+  absl::Duration waited_;  // in those that were cancelled together with the last
 };
 
 }  // namespace shoal

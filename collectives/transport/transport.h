@@ -88,7 +88,8 @@ class Transport : private FrameSink {
   // May be called by several threads at once.
   absl::Status Read(const MessageView& view, int64_t offset, absl::Span<char> into) const;
   void Release(MessageView* view);
-  // Forgets everything of a collective, for ever; its completions are not told.
+  // Forgets everything of a collective, for ever; its completions are not told. Waits a little for what a
+  // wire is sending just then: where the receiver does not take it, it may get what is there later.
   void Cancel(uint64_t collective);
 
   // To one that has left only if `even_if_left`: it may be listening still.

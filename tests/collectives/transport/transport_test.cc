@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -230,7 +231,14 @@ TEST_P(TransportTest, CancelForgetsBothSides) {
   Note sent, received;
   Send(a(), kB, Tag(4), data, &sent);
   b().Poll();
+  // What is being pushed leaves first, which takes a receiver that looks.
+  std::atomic<bool> cancelled{false};
+  std::thread receiver([&] {
+    while (!cancelled) b().Poll();
+  });
   a().Cancel(42);
+  cancelled = true;
+  receiver.join();
   std::fill(data.begin(), data.end(), 'y');  // the sender's memory has another use now
   b().Receive(kA, Tag(4), absl::MakeSpan(got), &received);
   for (int i = 0; i < 50; ++i) {
