@@ -65,6 +65,7 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
           std::move(wires), [this](ProcessId from, absl::Span<const char> bytes) { OnControl(from, bytes); },
           [this](ProcessId peer, const absl::Status& why) {
             Mpi::DoNotFinalize();
+            for (const auto& run : runs_) run->NoteGone(peer);
             dead_.emplace_back(peer, why);
             broken_ = true;
             ++gone_;
@@ -484,6 +485,7 @@ void Engine::OnGoodbye(ProcessId from, const Goodbye& goodbye) {
                 diagnosis_.NameOf(from), " has left the job: its program ended",
                 goodbye.why.empty() ? "" : absl::StrCat(" by ", goodbye.why),
                 goodbye.missed.empty() ? "" : absl::StrCat(" after it was told: ", goodbye.missed))));
+  for (const auto& run : runs_) run->NoteGone(from);
 }
 
 // Whoever learns only that this process has gone shall learn why it went.

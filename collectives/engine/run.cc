@@ -181,7 +181,7 @@ void Run::Lane::PostSends(const std::vector<Step>& steps) {
                     AddPending(step.peer, false, -1)};
     const ProcessId to = Process(step.peer);
     const bool push = run_->announces_[step.peer] && run_->transport_->CanPush(to, Size(step.block));
-    if (push && !run_->announced_[step.peer]) {
+    if (push && !run_->announced_[step.peer] && !run_->transport_->IsGone(to)) {
       held_.push_back(send);
     } else {
       run_->transport_->Send(to, send.tag, send.data, send.pending, push);
@@ -339,6 +339,14 @@ bool Run::Accept(ProcessId peer, const Announcement& theirs) {
     }
   }
   return fits;
+}
+
+void Run::NoteGone(ProcessId peer) {
+  for (size_t rank = 0; rank < announced_.size(); ++rank) {
+    for (size_t lane = 0; request_.processes[rank] == peer && lane < begun_; ++lane) {
+      if (lanes_[lane] != nullptr) lanes_[lane]->SendHeld(static_cast<int>(rank));
+    }
+  }
 }
 
 std::vector<ProcessId> Run::Awaited(bool* all_announced) const {

@@ -66,6 +66,8 @@ class Run {
   // Checks a peer's announcement of this collective and notes that the peer is there. False if it means
   // another operation.
   bool Accept(ProcessId peer, const Announcement& theirs);
+  // The peer has died or left: what was kept for its coming ends, as sends to it do.
+  void NoteGone(ProcessId peer);
   // Peers whose messages are awaited now; those that have not even announced themselves come alone if there
   // are any. `all_announced` tells which kind it is.
   std::vector<ProcessId> Awaited(bool* all_announced) const;

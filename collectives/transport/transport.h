@@ -59,6 +59,8 @@ class Transport : private FrameSink {
   ~Transport() override;
 
   bool Reaches(ProcessId peer) const { return WireTo(peer) != nullptr; }
+  // Whether the peer has died or left.
+  bool IsGone(ProcessId peer) const { return lost_.contains(peer); }
   // Whether some wire must be polled to find what arrives.
   bool needs_polling() const { return needs_polling_; }
   // Whether messages to `peer` up to `bytes` are copied out at once, so that their memory is free again.

@@ -74,6 +74,28 @@ TEST(FaultsTest, DeathAtAnyFrame) {
   }
 }
 
+// In the first round process 0 only sends to process 1: large data, kept until that one comes, which it never
+// does.
+TEST(FaultsTest, DeathOfOneThatIsOnlySentToIsNoticed) {
+  constexpr int64_t kPart = 20000;
+  CollectiveOptions options = Timeout(absl::Seconds(60));
+  options.algorithms = "reduce-scatter=pairwise";
+  Job job({1, 1, 1}, WireKind::kInProcessPushes, options);
+  CollectiveOp op{CollectiveKind::kReduceScatter};
+  op.arrays = {{ElementType::kS32, kPart, {1, kPart}, {1, kPart}}};
+  op.program_fingerprint = 1;
+  op.name = "reduce-scatter.0 s32[20000]";
+  Memory first(3 * kPart, 1), third(3 * kPart, 1);
+  const std::vector<Future> futures = {job.Start(op, 0, 1, first.in, &first.out),
+                                       job.Start(op, 2, 1, third.in, &third.out)};
+  absl::SleepFor(absl::Milliseconds(50));
+  job.hub().Kill(ProcessId(1));
+  for (const Future& future : futures) {
+    ASSERT_TRUE(future.AwaitFor(absl::Seconds(10)));
+    EXPECT_THAT(future.status().ToString(), HasSubstr("process 1 "));
+  }
+}
+
 TEST(FaultsTest, HealthNamesTheLostProcessAndLaterRunsFail) {
   Job job({1, 1}, WireKind::kInProcess, Timeout(absl::Seconds(20)));
   EXPECT_TRUE(job.world(0).Health().ok());
