@@ -15,16 +15,23 @@ constexpr absl::Duration kPatience = absl::Seconds(1), kTogether = absl::Seconds
 }  // namespace
 
 bool BulkList::End(FrameSink* sink, Test test, absl::FunctionRef<absl::Status()> error) {
+  std::vector<void**> tested;
+  for (Bulk& bulk : bulks_) {
+    for (void*& request : bulk.requests) tested.push_back(&request);
+  }
+  std::vector<int> states(tested.size(), 0);
+  if (!tested.empty()) test(tested, absl::MakeSpan(states));
   std::vector<Bulk> ended;
+  size_t next = 0;
   for (Bulk& bulk : bulks_) {
     auto& requests = bulk.requests;
-    requests.erase(std::remove_if(requests.begin(), requests.end(),
-                                  [&](void*& request) {
-                                    const int state = test(&request);
-                                    if (state < 0) bulk.status = error();
-                                    return state != 0;
-                                  }),
-                   requests.end());
+    size_t left = 0;
+    for (void* request : requests) {
+      const int state = states[next++];
+      if (state < 0) bulk.status = error();
+      if (state == 0) requests[left++] = request;
+    }
+    requests.resize(left);
     if (requests.empty()) ended.push_back(bulk);
   }
   // The sink may start others.

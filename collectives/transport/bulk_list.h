@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "collectives/transport/wire.h"
 
 namespace shoal {
@@ -23,12 +24,13 @@ class BulkList {
         {};                                  // one a piece; none: the library is done with it, or refused it
     absl::Status status = absl::OkStatus();  // why it refused
   };
-  // What becomes of a request: 0 while it is under way, below 0 if it failed.
-  using Test = absl::FunctionRef<int(void** request)>;
+  // What becomes of requests, given by where they stand: 0 while one is under way, below 0 if it failed.
+  using Test = absl::FunctionRef<void(absl::Span<void** const> requests, absl::Span<int> states)>;
   using Cancel = absl::FunctionRef<void(void** request)>;
 
   void Add(Bulk bulk) { bulks_.push_back(std::move(bulk)); }
-  // Tells the sink of those that have ended; true if there are any. `error` is of the request tested last.
+  // Tells the sink of those that have ended; true if there are any. `error` is of the request that failed
+  // last.
   bool End(FrameSink* sink, Test test, absl::FunctionRef<absl::Status()> error);
   // Forgets one; of those that are sent the peer does not count.
   void Forget(bool sending, ProcessId peer, uint64_t id, Cancel cancel);

@@ -132,7 +132,11 @@ bool MpiWire::Poll(FrameSink* sink) {
   const ShoalMpiTable& mpi = mpi_->table();
   FreeSentFrames();
   const bool worked = TakeFrames(sink);
-  return bulks_.End(sink, mpi.test, [&] { return Error("bulk data over MPI"); }) || worked;
+  const auto test = [&mpi](absl::Span<void** const> requests, absl::Span<int> states) {
+    const int tested = mpi.test_some(requests.data(), static_cast<int>(requests.size()), states.data());
+    if (tested < 0) std::fill(states.begin(), states.end(), -1);
+  };
+  return bulks_.End(sink, test, [&] { return Error("bulk data over MPI"); }) || worked;
 }
 
 void MpiWire::BulkSend(ProcessId to, uint64_t bulk_id, absl::Span<const char> data) {

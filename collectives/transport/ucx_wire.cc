@@ -169,7 +169,10 @@ bool UcxWire::Poll(FrameSink* sink) {
   bool worked = ucx_->progress(worker_) != 0;
   worked = FreeSentFrames() || worked;
   worked = TakeFrames(sink) || worked;
-  worked = bulks_.End(sink, ucx_->test, [this] { return BulkError(); }) || worked;
+  const auto test = [this](absl::Span<void** const> requests, absl::Span<int> states) {
+    for (size_t i = 0; i < requests.size(); ++i) states[i] = ucx_->test(requests[i]);
+  };
+  worked = bulks_.End(sink, test, [this] { return BulkError(); }) || worked;
   if (!broken_.empty()) TellBroken(sink);
   return worked;
 }

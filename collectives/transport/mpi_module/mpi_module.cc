@@ -7,6 +7,7 @@
 #include <chrono>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -144,6 +145,25 @@ int Test(void** request) {
   });
 }
 
+int TestSome(void** const* requests, int count, int* states) {
+  return Guarded([&] {
+    std::vector<MPI_Request> handles;
+    for (int i = 0; i < count; ++i) handles.push_back(*static_cast<MPI_Request*>(*requests[i]));
+    std::vector<int> indices(count);
+    std::vector<MPI_Status> statuses(count);
+    int ended = 0;
+    const int code = MPI_Testsome(count, handles.data(), &ended, indices.data(), statuses.data());
+    if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return Check(code, "MPI_Testsome");
+    for (int k = 0; k < (ended == MPI_UNDEFINED ? 0 : ended); ++k) {
+      const int i = indices[k];
+      states[i] = code == MPI_SUCCESS ? 1 : Check(statuses[k].MPI_ERROR, "MPI_Testsome");
+      delete static_cast<MPI_Request*>(*requests[i]);
+      *requests[i] = nullptr;
+    }
+    return 1;
+  });
+}
+
 // A receive that has begun cannot be cancelled and ends when its data is here; a send has no cancel in
 // practice. We wait for both a little, since the memory is about to be given away, and give up if the peer is
 // gone.
@@ -176,8 +196,8 @@ constexpr char kFamily[] = "Open MPI";
 constexpr char kFamily[] = "MPICH";  // and what descends from it: Intel MPI, MVAPICH
 #endif
 
-constexpr ShoalMpiTable kTable = {kShoalMpiVersion, kFamily,   Init, AllGather, Send,     Receive,  SendFrame,
-                                  ProbeFrame,       TakeFrame, Test, Cancel,    Finalize, LastError};
+constexpr ShoalMpiTable kTable = {kShoalMpiVersion, kFamily,   Init, AllGather, Send,   Receive,  SendFrame,
+                                  ProbeFrame,       TakeFrame, Test, TestSome,  Cancel, Finalize, LastError};
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 
 extern "C" {
 
-enum { kShoalMpiVersion = 3 };
+enum { kShoalMpiVersion = 4 };
 
 struct ShoalMpiTable {
   int version;
@@ -24,7 +24,10 @@ struct ShoalMpiTable {
   int (*probe_frame)(int* from, long* bytes);  // 1: the next frame; take_frame must follow
   // 0: it is under way still, `request` is set for test. One whose sender has died may never come.
   int (*take_frame)(void* data, long bytes, void** request);
-  int (*test)(void** request);     // 1: ended and freed
+  int (*test)(void** request);  // 1: ended and freed
+  // The same for many at once: every call drives MPI's progress, and may give the core away, but once.
+  // Requests are given by where they stand, `states` are what test would return of each.
+  int (*test_some)(void** const* requests, int count, int* states);
   void (*cancel)(void** request);  // the memory is not used any more, as far as MPI lets us
   void (*finalize)();
   const char* (*last_error)();
