@@ -338,7 +338,8 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
       if (it == wanted_.end()) {
         Arrived arrived{header, {}};
         if (header.kind == FrameKind::kEager) {
-          arrived.payload = pool_.Take(static_cast<int64_t>(payload.size()));
+          arrived.header.length = static_cast<uint32_t>(payload.size());
+          arrived.payload = pool_.Take(payload.size());
           if (!payload.empty()) std::memcpy(arrived.payload.bytes.get(), payload.data(), payload.size());
         }
         arrived_.insert_or_assign(key, std::move(arrived));
