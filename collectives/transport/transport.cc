@@ -267,22 +267,18 @@ void Transport::TakePushed(ProcessId from, const FrameHeader& header) {
   const Key key{from, header.tag};
   if (!WireTo(from)->capabilities().pushes || pushed_.contains(key)) return;  // not ours: a corrupt frame
   Pushed pushed{header.bulk_id, header, pool_.Take(header.bulk_size)};
-  if (pushed.buffer.bytes == nullptr) {
-    arrived_.insert_or_assign(
-        key, {header,
-              {},
-              absl::ResourceExhaustedError(absl::StrCat("no memory for the ", header.bulk_size,
-                                                        " bytes that process ", from.value(), " sends"))});
-    return;
-  }
   pushed.dropped = cancelled_.contains(header.tag.collective);
   if (const auto it = wanted_.find(key); it != wanted_.end()) {
     pushed.wanted = it->second;
     wanted_.erase(it);
   }
+  const bool has_memory = pushed.buffer.bytes != nullptr;
   const absl::Span<char> into(pushed.buffer.bytes.get(), header.bulk_size);
-  pushed_.insert_or_assign(key, std::move(pushed));
-  WireTo(from)->BulkReceive(from, header.bulk_id, into);
+  pushed_.emplace(key, std::move(pushed));
+  if (has_memory) return WireTo(from)->BulkReceive(from, header.bulk_id, into);
+  EndPushed(from, header.bulk_id,
+            absl::ResourceExhaustedError(absl::StrCat("no memory for the ", header.bulk_size,
+                                                      " bytes that process ", from.value(), " sends")));
 }
 
 // False if it is no pushed bulk.
