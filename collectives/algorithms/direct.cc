@@ -66,7 +66,6 @@ Schedule LinearAllToAll(const Seat& seat) {
   const int ranks = seat.ranks, rank = seat.rank;
   Schedule schedule{"linear", ranks};
   schedule.in_place = false;
-  schedule.single_chunks = true;
   std::vector<Step> round;
   ForEachPeer(ranks, rank, [&](int peer) { round.push_back({StepKind::kSend, peer, {kInputBuffer, peer}}); });
   ForEachPeer(ranks, rank,
