@@ -121,10 +121,7 @@ def jax_collectives(sizes_mib, kinds):
 
 
 def mpi_collectives(sizes_mib, kinds):
-    import mpi4py
     import numpy as np
-
-    mpi4py.rc.thread_level = "single"  # as a C program; Open MPI 4 with several threads has crashed here
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
@@ -186,8 +183,7 @@ def run(hosts, arguments, who):
         return figures(hosts.mpirun(arguments.per_host, arguments.devices, worker(arguments, "--jax"), timeout=LIMIT_S,
                                     SHOAL_LOG=os.environ.get("SHOAL_LOG", "0")))
     if who == "mpi":
-        return figures(hosts.mpirun(arguments.per_host, 1, worker(arguments, "--mpi"), timeout=LIMIT_S,
-                                    more=("--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp")))
+        return figures(hosts.mpirun(arguments.per_host, 1, worker(arguments, "--mpi"), timeout=LIMIT_S))
     return distributed(hosts, arguments, "shoal" if who == "shoal-ucx" else "cpu")
 
 
