@@ -8,6 +8,7 @@ Needs root and iproute2. Addresses are of this test alone: everything is made in
 
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -30,6 +31,7 @@ class Hosts:
         self.count = count
         self.rate = rate
         self.tag = f"shoal{os.getpid()}"
+        self.memory = pathlib.Path("/dev/shm") / self.tag
         self.directory = tempfile.TemporaryDirectory()
 
     def name(self, host):
@@ -61,15 +63,23 @@ class Hosts:
             if self.rate is not None:
                 subprocess.run(self.on(host, ["tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", self.rate,
                                               "burst", "1mbit", "latency", "50ms"]), check=True)
-        # mpirun's way to start its daemon on another host.
+        # mpirun's way to start its daemon on another host. Open MPI names its shared memory by the machine and the rank
+        # on the host: in one folder two hosts' processes would write over each other's, and crash.
         agent = pathlib.Path(self.directory.name) / "agent"
-        agent.write_text(f'#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nhost=$1; shift\nexec ip netns exec {self.tag}-h${{host##*.}} bash -c "$*"\n')
+        agent.write_text(f"""#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+host=$1; shift
+export OMPI_MCA_btl_vader_backing_directory={self.memory}/h${{host##*.}}
+mkdir -p $OMPI_MCA_btl_vader_backing_directory
+exec ip netns exec {self.tag}-h${{host##*.}} bash -c "$*"
+""")
         agent.chmod(0o755)
         self.agent = agent
 
     def remove(self):
         for name in [self.name(h) for h in range(1, self.count + 1)] + [f"{self.tag}-br"]:
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+        shutil.rmtree(self.memory, ignore_errors=True)
 
     def __exit__(self, *_):
         self.remove()
