@@ -71,6 +71,7 @@ inline absl::StatusOr<std::string> DecodeReply(absl::string_view bytes) {
   if (bytes.empty()) return absl::UnavailableError("an empty reply");
   const auto code = static_cast<absl::StatusCode>(bytes[0]);
   if (code == absl::StatusCode::kOk) return std::string(bytes.substr(1));
+  if (bytes.size() == 1) return absl::UnavailableError("a reply that is an error without a message");
   return absl::Status(code, bytes.substr(1));
 }
 
