@@ -1,11 +1,13 @@
 """How far elementary and special functions are from the truth, in units in the last place, over all of a float's range.
 
-    .venv/bin/python tests/numbers/ulp.py [--types f32,f64] [-k NAME] [--count 2000] [--beside cpu]
+    .venv/bin/python tests/numbers/ulp.py [--types f32,f64] [-k NAME] [--count 2000] [--beside cpu] [--brief]
 
 The truth is mpmath's, at 200 bits. Arguments are random bit patterns (subnormal and huge numbers are as likely as others),
 numbers of ordinary size, neighbours of zeros, poles and branch points, multiples of pi/2, and the special values; all of
 them where a type has 16 bits. What is printed is a Markdown table: the worst and the 99.9th percentile of each function on
-Shoal, beside the same of another platform. For complex numbers the error is |got - truth| in ulps of |truth|.
+Shoal, beside the same of another platform. For complex numbers the error is |got - truth| in ulps of |truth|. --brief
+prints a line a function with the worst alone, of Shoal, the other platform, and NumPy or SciPy where they have it; of lgamma
+and digamma it tells positive arguments apart, since near their zeros between negative whole numbers all three lose digits.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import tempfile
 import ml_dtypes
 import mpmath
 import numpy as np
+import scipy.special
 from mpmath import mp, mpf
 
 mp.prec = 200
@@ -102,6 +105,12 @@ BINARY = {
     "gammaincc": ("special.gammaincc", lambda a, x: mp.gammainc(a, x, regularized=True), REAL, 0.1),
     "betaln": ("special.betaln", lambda a, b: mp.re(mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)), REAL, 0.5),
 }
+
+# Theirs, where they have another name there or are SciPy's.
+NAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+         "pow": "power", "atan2": "arctan2", "rem": "fmod", "mul": "multiply", "div": "divide", "logistic": "expit",
+         "erf_inv": "erfinv", "lgamma": "gammaln", "bessel_i0e": "i0e", "bessel_i1e": "i1e"}
+WITH_ZEROS_BELOW_ZERO = ("lgamma", "digamma")
 
 
 def is_complex(dtype):
@@ -263,6 +272,34 @@ def table(types, chosen=lambda name: True, count=2000):
     return rows
 
 
+def numpys(name, operands):
+    """What NumPy or SciPy gives, in the operands' type; None where neither has that function of it."""
+    name = NAMED.get(name, name)
+    function = getattr(np, name, None) or getattr(scipy.special, name, None)
+    try:
+        with np.errstate(all="ignore"):
+            return function(*operands)
+    except TypeError:
+        return None
+
+
+def print_briefly(rows, got):
+    """A line a function, a column a type."""
+    lines, types = {}, list(dict.fromkeys(text for _, text in rows))
+    for (name, text), (key, operands, (high, low, known)) in rows.items():
+        results = [results[key] for results in got.values()] + [numpys(name, operands)]
+        parts = {name: known}
+        if name in WITH_ZEROS_BELOW_ZERO:
+            parts = {f"{name}, x > 0": known & (operands[0] > 0), f"{name}, x < 0": known & ~(operands[0] > 0)}
+        for part, asked in parts.items():
+            worst = [ulps(r, (high, low, asked), DTYPES[text]).max() for r in results if r is not None]
+            lines.setdefault(part, {})[text] = " / ".join(f"{w:.2f}" if w < 100 else f"{w:.0e}" for w in worst)
+    print("| function |", " | ".join(types), "|")
+    print("|---" * (len(types) + 1) + "|")
+    for part, cells in lines.items():
+        print(f"| {part} |", " | ".join(cells.get(text, "") for text in types), "|")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--types", default="f32,f64,bf16,f16,c64,c128")
@@ -270,11 +307,14 @@ def main():
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--platform", default="shoal")
     parser.add_argument("--beside", default="cpu")
+    parser.add_argument("--brief", action="store_true")
     options = parser.parse_args()
     rows = table(options.types.split(","), lambda name: options.k in name, options.count)
     cases = {key: operands for key, operands, _ in rows.values()}
     platforms = [p for p in (options.platform, options.beside) if p]
     got = {platform: evaluate(cases, {**os.environ, "JAX_PLATFORMS": platform}) for platform in platforms}
+    if options.brief:
+        return print_briefly(rows, got)
     print("| function | type |", " | ".join(f"{p}: worst, 99.9 %, beyond 2" for p in platforms), "| worst at |")
     print("|---" * (len(platforms) + 3) + "|")
     for (name, text), (key, operands, truth) in rows.items():

@@ -2,7 +2,7 @@
 // copied into kernels instruction by instruction and widened to vectors there (core/codegen/elementary.h).
 //
 // Rules for every function that is exported here (core/codegen/elementary.cc refuses what it cannot widen,
-// tests/core/codegen/ulp.py measures the rest and lists the few that round once more):
+// tests/core/codegen/ulp.py measures the rest):
 //  - scalar arguments and result, named <function>_<f32|f64>, extern "C";
 //  - one basic block after optimisation: no branch, no loop, no call but of LLVM intrinsics that exist for
 //    vectors, no memory. Choose with Select, whose arms are both computed;

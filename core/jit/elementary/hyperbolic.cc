@@ -8,30 +8,42 @@ namespace {
 template <typename T>
 constexpr T kTanhIsOne = sizeof(T) == 4 ? 10 : 22;
 
-// With e = expm1(-2|x|) near 0, where no digits may cancel: -e / (2 + e). With t = exp(-2|x|) elsewhere: 1 -
-// 2t / (1 + t), a small correction. One exponential and one division serve both, and since |x| is bounded its
-// power of two is one factor.
-template <typename T>
-SHOAL_INLINE T Tanh(T x) {
-  T a = Abs(x);
-  a = Select(a > kTanhIsOne<T>, kTanhIsOne<T>, a);  // NaN stays
-  ExpArgument<T> argument = ReduceExp(T(-2) * a);
-  T p = ExpM1Core(argument.r), power = PowerOfTwo<T>(argument.n);
-  T e = Fma(power, p, power - T(1));
-  T t = Fma(power, p, power);
-  bool near = a < T(0.55);
-  T numerator = Select(near, -e, T(2) * t);
-  T denominator = Select(near, T(2) + e, T(1) + t);
-  T quotient = numerator / denominator;
-  // What rounding took from e and from 2 + e, by derivatives that are right to a fifth: without it double
-  // has 2.2 ulp.
-  if constexpr (sizeof(T) == 8) {
-    T low = Fma(power, p, (power - T(1)) - e), lost = e - (denominator - T(2));
-    T change = Fma(low, Fma(T(0.62), e, T(-0.5)), T(-0.6) * lost * quotient);
-    quotient = Select(near, quotient + change, quotient);
-  }
-  T result = CopySign(Select(near, quotient, T(1) - quotient), x);
-  return Select(x == T(0), x, result);
+// x + x^3 P(x^2) near 0. With t = exp(-2|x|) elsewhere: 1 - 2t / (1 + t), a small correction; since |x| is
+// bounded its power of two is one factor.
+SHOAL_INLINE float Tanh(float x) {
+  constexpr float near[] = {-0x1.555554p-2f, 0x1.110fe4p-3f, -0x1.b99e06p-5f, 0x1.5d06a0p-6f,
+                            -0x1.b0677ep-8f};
+  float a = Abs(x);
+  a = Select(a > kTanhIsOne<float>, kTanhIsOne<float>, a);  // NaN stays
+  ExpArgument<float> argument = ReduceExp(-2.0f * a);
+  float power = PowerOfTwo<float>(argument.n);
+  float t = Fma(power, ExpM1Core(argument.r), power);
+  float square = a * a;
+  float small = Fma(a * square, Horner(square, near), a);
+  float large = 1.0f - 2.0f * t / (1.0f + t);
+  return CopySign(Select(a < 0.55f, small, large), x);
+}
+
+// The same, but near 0, where no digits may cancel, by e = expm1(-2|x|): -e / (2 + e). One exponential and
+// one division serve both.
+SHOAL_INLINE double Tanh(double x) {
+  double a = Abs(x);
+  a = Select(a > kTanhIsOne<double>, kTanhIsOne<double>, a);  // NaN stays
+  ExpArgument<double> argument = ReduceExp(-2.0 * a);
+  double p = ExpM1Core(argument.r), power = PowerOfTwo<double>(argument.n);
+  double e = Fma(power, p, power - 1.0);
+  double t = Fma(power, p, power);
+  bool near = a < 0.55;
+  double numerator = Select(near, -e, 2.0 * t);
+  double denominator = Select(near, 2.0 + e, 1.0 + t);
+  double quotient = numerator / denominator;
+  // What rounding took from e and from 2 + e, by derivatives that are right to a fifth: without it there
+  // are 2.2 ulp.
+  double low = Fma(power, p, (power - 1.0) - e), lost = e - (denominator - 2.0);
+  double change = Fma(low, Fma(0.62, e, -0.5), -0.6 * lost * quotient);
+  quotient = Select(near, quotient + change, quotient);
+  double result = CopySign(Select(near, quotient, 1.0 - quotient), x);
+  return Select(x == 0.0, x, result);
 }
 
 // The single-precision ones of this file are computed in double: rarely used, and right to the last bit that

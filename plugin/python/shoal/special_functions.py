@@ -101,83 +101,92 @@ _ERF_INV_NEAR = (0.23201371276215604, 0.011549165116928104, -0.00233527059487015
 _ERF_INV_FAR = (2.9583201265287262, 0.9033468175620318, 0.0057099785339024866, -0.003864186171906293,
     0.0024797058098058834, -0.0014898754371738456, 0.0006991577740405088, -0.00015245089145829224,
     -7.6262898194246e-05, 4.891612699120466e-05)
-# erf_inv(x) / x by w / 2.5 - 1 in [-1, 1], where w = -log(1 - x^2)
-_ERF_INV_OF_DOUBLE_NEAR = (1.501409351110792, 0.6166006918604175, -0.02610823577739765,
+# erf_inv(x) / x - 1 by w / 2.5 - 1 in [-1, 1], where w = -log(1 - x^2)
+_ERF_INV_OF_DOUBLE_NEAR = (0.5014093511107919, 0.6166006918604175, -0.02610823577739765,
     -0.019573561059547377, 0.008525400950939892, -0.0004878983983252155, -0.0008341356436926482,
     0.0002921906851342163, 2.0472417839420812e-05, -4.1432071450377935e-05, 8.652721877484876e-06,
     2.851652817060834e-06, -1.853870554105327e-06, 1.3583392473566449e-07, 1.9953933232996815e-07,
     -7.08985061397636e-08, -6.70810932648382e-09, 1.1040417909061025e-08, -1.9880707100189075e-09,
     -9.760204713196851e-10, 4.4650677608736676e-10, 3.867417238765463e-11, -3.9169363297916484e-11)
-# by (sqrt(w) - 3) / 0.8 in [-1, 1]
-_ERF_INV_OF_DOUBLE_FAR = (2.8329767987282706, 0.8013402213547199, 0.006045134087670763,
+# erf_inv(x) / x - 2 by (sqrt(w) - 3) / 0.8 in [-1, 1]
+_ERF_INV_OF_DOUBLE_FAR = (0.8329767987282707, 0.8013402213547199, 0.006045134087670763,
     -0.003913628451874598, 0.0023286507184660378, -0.001166145623097675, 0.0003889528409789502,
     -3.122619539354347e-05, -4.750038749554953e-05, 2.7583967593878945e-05, -4.988675228276617e-06,
     -1.964769941159953e-06, 1.5073704491341245e-06, -3.2700932410435975e-07, -7.270446285564424e-08,
     7.039912765784744e-08, -1.813102956438938e-08, -1.8015889197698005e-09, 3.0385409986797577e-09,
     -9.337955108244688e-10, -4.582752518003574e-11, 1.1119781684664912e-10, -2.3070074289446492e-11)
-# by (sqrt(w) - 5) / 1.2 in [-1, 1]
-_ERF_INV_OF_DOUBLE_FARTHEST = (4.849906401408584, 1.2123605578374541, -0.0001997558184670037,
-    -0.00037157204703128243, 0.00015758380864827251, -4.897454451656781e-05, 1.3514720607797893e-05,
-    -3.5581935806980755e-06, 9.84883761904481e-07, -3.486413002278448e-07, 1.7968308846214005e-07,
-    -1.1309750176727782e-07, 6.971209014068597e-08, -3.770386954856432e-08, 1.6950697774505056e-08,
-    -5.9876316403224646e-09, 1.2120379195958113e-09, 4.0062881457323605e-10, -4.869198021806211e-10,
-    1.688138632106989e-10, -1.7778267696924265e-11)
-# log(2 erfc(x) exp(x^2)) by (x - 1.488) / 1.012 in [-1, 1]
-_ERFC_LOG_NEAR = (-0.43522379482887724, -0.5175252951010966, 0.1109092136855037, -0.02706572299159198,
-    0.006379911867037305, -0.001351058774920371, 0.00023400269128082384, -2.4141041964400774e-05,
-    -3.1994480482578966e-06, 2.7506206610172865e-06, -9.51437407157347e-07, 2.2417941660578546e-07,
-    -3.191837724161844e-08, -1.7597252886658807e-09, 3.0302957550610736e-09, -1.223134702211518e-09,
-    3.465795735718015e-10, -5.902053596218724e-11, -1.0665850410804327e-11, 6.735785678393687e-12)
-# log(2 x erfc(x) exp(x^2)) by (t - 0.16009852216748768) / 0.12561576354679804 in [-1, 1], where t = 1 / (1 + x)
-_ERFC_LOG_FAR = (0.10337447184122901, -0.03121431848102687, -0.016984420884700348, -0.0025737566388099402,
+# erf_inv(x) / x - 4 by (sqrt(w) - 5) / 1.2 in [-1, 1]
+_ERF_INV_OF_DOUBLE_FARTHEST = (0.8499064014085843, 1.212360557837454, -0.00019975581846791866,
+    -0.0003715720470119593, 0.0001575838086785261, -4.8974544937536775e-05, 1.3514720219922292e-05,
+    -3.5581893811049173e-06, 9.848862865040125e-07, -3.4866430430625725e-07, 1.7967365253017553e-07,
+    -1.1302182052691028e-07, 6.973355639210824e-08, -3.7859821033848676e-08, 1.692047795724113e-08,
+    -5.78482965180063e-09, 1.2377437442410158e-09, 2.390108983130474e-10, -4.990245389178832e-10,
+    2.4087012613194394e-10, -1.5355920267191713e-11, -1.3763712290383919e-11)
+# erf(x) / x - 1 by 8 x^2 - 1 in [-1, 1]
+_ERF_OF_DOUBLE = (0.0830752376761713, -0.04364205888669792, 0.0016130716680617086, -4.762336934468491e-05,
+    1.151603779513705e-06, -2.347229163519518e-08, 4.1270254211564467e-10, -6.3744178527620835e-12,
+    8.774530700097397e-14, -1.0890239994332592e-15, 1.2307154179828511e-17)
+# log(2 erfc(x) exp(x^2)) + 7/16 by x - 1.5 in [-1, 1]
+_ERFC_LOG_NEAR = (-0.003844908991607408, -0.5088008017795277, 0.10735966938496269, -0.02582414063364287,
+    0.006006746386461114, -0.0012572166868834935, 0.00021596330480481526, -2.247368719594483e-05,
+    -2.6468343369920474e-06, 2.37083410917227e-06, -8.187621752424452e-07, 1.9261081977263961e-07,
+    -2.7865255708797214e-08, -1.0871032449038644e-09, 2.3866266745485255e-09, -9.727701193687963e-10,
+    2.7546908446103097e-10, -4.7804843907796947e-11, -7.1780922326247435e-12, 4.909297905953696e-12)
+# log(2 x erfc(x) exp(x^2)) - 1/8 by (t - 0.16009852216748768) / 0.12561576354679804 in [-1, 1], where t = 1 /
+# (1 + x)
+_ERFC_LOG_FAR = (-0.021625528158770984, -0.03121431848102687, -0.016984420884700348, -0.0025737566388099402,
     2.3696245898912628e-06, 2.84375133703031e-05, -8.785091905543188e-06, -1.8300208441431304e-06,
     4.6744901975126725e-07, 3.7755184388049724e-08, -3.719469087426129e-08, 2.140877906358237e-09,
     2.281500637292702e-09, -5.616311857110436e-10, -7.817752439373655e-11, 6.125595926228986e-11,
     -5.696954821325905e-12, -3.676884509939943e-12, 9.684302327043855e-13)
 
-# lgamma(y) / ((y - 1) (y - 2)) by 2 (y - 1.25) in [-1, 1]
-_LGAMMA_ONE = (0.5241164609163369, -0.09227919221840805, 0.02364143450825273, -0.007034175909224118,
-    0.0022599248734628116, -0.0007596501575350968, 0.0002629324856503581, -9.287686056022915e-05,
-    3.33012398681224e-05, -1.2078060641425489e-05, 4.420781074295235e-06, -1.6302278495085776e-06,
-    6.049318284444284e-07, -2.2562085558645518e-07, 8.455469921434851e-08, -3.192221739558763e-08,
-    1.2054945854352616e-08, -4.409733478383956e-09, 1.6741656674459305e-09, -7.914484147277387e-10,
-    3.027360201601202e-10, -1.9094877796473128e-11, 7.074590601158344e-12, -3.7876262000729615e-11,
-    1.460577181883852e-11)
-# by (y - 2.375) / 0.625 in [-1, 1]
-_LGAMMA_TWO = (0.38923337770173255, -0.04996129234397283, 0.008733857400935163, -0.0017348402320075604,
-    0.0003693381831114311, -8.208021947540438e-05, 1.8774766090841362e-05, -4.383311065449422e-06,
-    1.039002327214457e-06, -2.491592730036057e-07, 6.029976616512591e-08, -1.470144997865945e-08,
-    3.605507274385044e-09, -8.889270288313239e-10, 2.210552399636989e-10, -5.494715298645623e-11,
-    1.2904718555733024e-11, -3.225507213346771e-12, 1.1838884201428421e-12, -2.9790878475720065e-13)
-# by (y - 5.5) / 2.5 in [-1, 1]
-_LGAMMA_FOUR = (0.25128977572182326, -0.0633690566972754, 0.020302539366774532, -0.007183649765982032,
-    0.002686996717083053, -0.0010416567025709849, 0.00041404160685160274, -0.0001676413807508096,
-    6.884457376435179e-05, -2.85901167485835e-05, 1.1980791934429515e-05, -5.057984700453718e-06,
-    2.1486660567098123e-06, -9.177903536137038e-07, 3.937004856748571e-07, -1.689527760752232e-07,
-    7.299595583162653e-08, -3.271848759414838e-08, 1.4223811062699491e-08, -4.799301586947713e-09,
-    2.087399841240374e-09, -2.1350796164660028e-09, 9.393501555959483e-10, 2.8361681708356806e-10,
-    -1.2605619284780815e-10, -1.7641669980560494e-10, 7.791171147149983e-11)
+# lgamma(y) / ((y - 1) (y - 2)) - 1/2 by 2 (y - 1.25) in [-1, 1]
+_LGAMMA_ONE = (0.02411646091633686, -0.09227919221840807, 0.023641434508252714, -0.007034175909223237,
+    0.0022599248734637505, -0.000759650157562379, 0.0002629324856327497, -9.28768601688608e-05,
+    3.330124003859665e-05, -1.2078063783833037e-05, 4.420780101078745e-06, -1.6302122584958036e-06,
+    6.049353488400086e-07, -2.2567137216462282e-07, 8.45463199329362e-08, -3.181223972857897e-08,
+    1.2068246063955004e-08, -4.5718438406989944e-09, 1.6602257284843234e-09, -6.318441112509806e-10,
+    3.1199921619457327e-10, -1.19611512490564e-10, 3.5392122350654838e-12, -1.2601300063181766e-12,
+    1.519600058014126e-11, -5.868092234593264e-12)
+# the same by (y - 2.375) / 0.625 in [-1, 1]
+_LGAMMA_TWO = (-0.11076662229826746, -0.04996129234397283, 0.008733857400935133, -0.0017348402320075814,
+    0.000369338183112382, -8.208021947503273e-05, 1.877476607864417e-05, -4.383311068428613e-06,
+    1.0390024066388e-06, -2.4915926007180913e-07, 6.029946918971764e-08, -1.4701482944051798e-08,
+    3.6061831230861264e-09, -8.888762485380513e-10, 2.2010347938601667e-10, -5.4993632252830254e-11,
+    1.3714554131986981e-11, -3.202244780633872e-12, 8.024376389524852e-13, -3.028104135066123e-13,
+    7.635319990294102e-14)
+# lgamma(y) / ((y - 1) (y - 2)) - 1/4 by (y - 5.5) / 2.5 in [-1, 1]
+_LGAMMA_FOUR = (0.0012897757218232567, -0.06336905669727538, 0.020302539366774574, -0.007183649765983732,
+    0.0026869967170807547, -0.001041656702509444, 0.0004140416069024615, -0.00016764138178781168,
+    6.884457318014323e-05, -2.8590106908677517e-05, 1.198079592502552e-05, -5.058042909586925e-06,
+    2.1486485728347565e-06, -9.175626322499385e-07, 3.9375177789923016e-07, -1.6956210042149568e-07,
+    7.289303506287201e-08, -3.158595620150003e-08, 1.4365495206946706e-08, -6.260465277041588e-09,
+    1.9557995481725062e-09, -8.515191927268037e-10, 1.0181637372230135e-09, -4.4867903146960797e-10,
+    -1.5353215742939389e-10, 6.821544742948355e-11, 8.214767440104776e-11, -3.631506921863987e-11)
 # what Stirling's formula lacks, times z, by 128 / z^2 - 1 in [-1, 1]
 _STIRLING_OF_DOUBLE = (0.08331168010429436, -2.1605346910992958e-05, 4.760738262245738e-08,
     -2.718192092356002e-10, 2.8769106446195226e-12, -4.804143697256669e-14, 1.1522352142903922e-15,
     -3.704737998593387e-17)
-# digamma(y) / (y - its zero) by 2 (y - 1.5) in [-1, 1]
-_DIGAMMA_ONE = (0.9510558760318328, -0.2118137106407303, 0.060135621060196744, -0.018550615381735115,
-    0.005936795278305649, -0.0019350666648590097, 0.0006368880303257201, -0.00021074841140458636,
-    6.995018873950506e-05, -2.325824239445257e-05, 7.741232223504057e-06, -2.57809436305308e-06,
-    8.589127353033379e-07, -2.86315275846934e-07, 9.542050972688906e-08, -3.163020268955334e-08,
-    1.0542687624027994e-08, -3.7075072647122386e-09, 1.2358072433984831e-09, -2.7619635330317715e-10,
-    9.206434499177992e-11, -8.498137230186096e-11, 2.832706668021759e-11)
-# by (y - 5) / 3 in [-1, 1]
-_DIGAMMA_FOUR = (0.4256532192632453, -0.17324111446092394, 0.08483277052522259, -0.04467401106515672,
-    0.024462906618366077, -0.013723605015358294, 0.007825095319470962, -0.004513475351219729,
-    0.002625443161735588, -0.0015369460359954499, 0.0009041362496694897, -0.0005339103603136294,
-    0.0003163010053654314, -0.00018779357961909147, 0.00011133695140084411, -6.633076625304075e-05,
-    4.1061871511513786e-05, -2.4523491843554232e-05, 1.0262657675917533e-05, -6.1300518039775105e-06,
-    1.3288062800044188e-05, -7.965795758272497e-06, -1.0971831198105172e-05, 6.584370020124521e-06,
-    1.5219996685338117e-05, -9.131116531707406e-06, -1.1628423780393152e-05, 6.97676728106408e-06,
-    6.675450711202043e-06, -4.005020622753037e-06, -2.2412833950278492e-06, 1.344694903579051e-06,
-    3.9171633766155737e-07, -2.350130854387377e-07)
+# digamma(y) / (y - its zero) - 1 by (y - 1.375) / 0.625 in [-1, 1]
+_DIGAMMA_ONE = (0.008082883211148603, -0.30721591892073874, 0.11971782786747026, -0.05064264544639973,
+    0.02219338188830678, -0.009893504838635332, 0.004449383666806201, -0.0020104688143213925,
+    0.000910792331871208, -0.0004132084354941955, 0.00018761748216005353, -8.522737514446588e-05,
+    3.872601254945798e-05, -1.7599083273945135e-05, 7.997672491209746e-06, -3.6350543000651546e-06,
+    1.6550281221715049e-06, -7.522681478082853e-07, 3.3604950618203644e-07, -1.5274857473934698e-07,
+    7.835278445244699e-08, -3.561481890540925e-08, 6.532763784014145e-09, -2.9694323445382386e-09,
+    8.62655142875793e-09, -3.921159331509719e-09, -1.8448653451657963e-09, 8.385751794955509e-10,
+    6.935584618493882e-10, -3.1525384303860074e-10)
+# digamma(y) / (y - its zero) - 1/2 by (y - 5) / 3 in [-1, 1]
+_DIGAMMA_FOUR = (-0.07434678073675474, -0.17324111446092388, 0.08483277052523205, -0.04467401106516753,
+    0.024462906617461755, -0.013723605014467032, 0.007825095353546923, -0.0045134753828225795,
+    0.002625442488482631, -0.0015369454274951901, 0.0009041442834456062, -0.000533917575650052,
+    0.00031623814350505017, -0.00018773670191082252, 0.00011167643698838674, -6.664394718279803e-05,
+    3.975532931743702e-05, -2.327906314671868e-05, 1.3911451022235528e-05, -9.773561442556316e-06,
+    5.850424853418867e-06, -1.3017576142387468e-08, 4.490330156962701e-09, -6.402484125597757e-06,
+    3.840571711041982e-06, 6.658129890955906e-06, -3.994968185075406e-06, -7.1011786646608386e-06,
+    4.260538999405245e-06, 4.9300300839983505e-06, -2.957945006185678e-06, -2.4755386312484016e-06,
+    1.4852761361440217e-06, 7.510072617296624e-07, -4.505908794497966e-07, -1.1604031069579583e-07,
+    6.962161763738613e-08)
 # (log z - 1 / 2z - digamma(z)) z^2 by 128 / z^2 - 1 in [-1, 1]
 _DIGAMMA_TAIL_OF_DOUBLE = (0.08326846941047238, -6.462561120249055e-05, 2.3640599786122546e-07,
     -1.8797191644556483e-09, 2.5411766921298962e-11, -5.146648671085801e-13, 1.447200468142637e-14,
@@ -237,6 +246,33 @@ def _is_infinite(x):
     return lax.abs(x) == math.inf
 
 
+def _times_power_of_two(x, whole):
+    """x * 2^whole, where neither of two factors leaves the normal numbers, and what is none is rounded once."""
+    single = x.dtype == np.float32
+    integer, bias, mantissa = (np.int32, 127, 23) if single else (np.int64, 1023, 52)
+    exponent = lax.convert_element_type(whole, integer)
+    half = exponent >> 1
+
+    def power(n):
+        return lax.bitcast_convert_type((n + bias) << mantissa, x.dtype)
+
+    return x * power(half) * power(exponent - half)
+
+
+# The first part has so few bits that its product with an exponent is exact.
+_LOG_TWO, _LOG_TWO_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+
+
+def _log_in_parts(z):
+    """log z = high + low for z >= 0, where for z >= 8 the low part is below 0.4 and the sum has more digits than a double."""
+    bits = lax.bitcast_convert_type(z, np.int64)
+    exponent = lax.shift_right_arithmetic(bits - 0x3FE6A09E667F3BCD, lax.full_like(bits, 52))  # of z / sqrt(1/2)
+    exponent = lax.select(z < 8, lax.full_like(bits, 0), exponent)
+    reduced = lax.bitcast_convert_type(bits - (exponent << 52), z.dtype)
+    twos = lax.convert_element_type(exponent, z.dtype)
+    return twos * _LOG_TWO, lax.select(_is_infinite(z), z, lax.log(reduced) + twos * _LOG_TWO_LOW)
+
+
 def erfc(x):
     a = lax.clamp(lax.full_like(x, 0.0), lax.abs(x), lax.full_like(x, 30.0))  # exp(-900) is 0 in any float of 32 bits
     t = 2 / (2 + a)
@@ -247,19 +283,19 @@ def erfc(x):
 def erfc_of_double(x):
     """erfc of an argument that was f64 from the beginning."""
     a = lax.clamp(lax.full_like(x, 0.0), lax.abs(x), lax.full_like(x, 30.0))
-    # erfc(a) = exp(-a^2 + near) / 2 = exp(-a^2 + far) / 2a, where -a^2 = -c^2 + (c - a) (c + a), the square of c is
-    # exact, and what rounding took from the sum is `lost`. Where exp is no normal number, by its root.
+    # erfc(a) = exp(-a^2 + near) / 2 = exp(-a^2 + far) / 2a, where -a^2 = -c^2 + (c - a) (c + a), and `high` is exact. What
+    # is left of the exponent after a multiple of log 2 is rounded once.
     c = lax.convert_element_type(lax.convert_element_type(a, np.float32), np.float64)
-    near = _polynomial((a - 1.488) * (1 / 1.012), _ERFC_LOG_NEAR)
+    is_near = a < 2.5
+    near = _polynomial(a - 1.5, _ERFC_LOG_NEAR)
     far = _polynomial((1 / (1 + a) - 0.16009852216748768) * (1 / 0.12561576354679804), _ERFC_LOG_FAR)
-    high, low = -c * c, (c - a) * (c + a) + lax.select(a < 2.5, near, far)
-    exponent = high + low
-    lost = low - (exponent - high)
-    half, one = lax.full_like(a, 0.5), lax.full_like(a, 1.0)
-    deep = a > 26.5
-    power = lax.exp(exponent * lax.select(deep, half, one))
-    tail = (power + power * lost) / lax.select(a < 2.5, 2 * one, 2 * a) * lax.select(deep, power, one)
-    return lax.select(lax.abs(x) < 0.4769, 1 - lax.erf(x), lax.select(x < 0, 2 - tail, tail))
+    high = lax.select(is_near, lax.full_like(a, -7 / 16), lax.full_like(a, 1 / 8)) - c * c
+    low = (c - a) * (c + a) + lax.select(is_near, near, far)
+    twos = lax.round((high + low) * (1 / math.log(2)), lax.RoundingMethod.TO_NEAREST_EVEN)
+    power = lax.exp((high - twos * _LOG_TWO) + (low - twos * _LOG_TWO_LOW))
+    tail = _times_power_of_two(power / lax.select(is_near, lax.full_like(a, 2.0), 2 * a), twos)
+    erf = x + x * _polynomial(8 * x * x - 1, _ERF_OF_DOUBLE)
+    return lax.select(lax.abs(x) < 0.5, 1 - erf, lax.select(x < 0, 2 - tail, tail))
 
 
 def erf_inv(x):
@@ -277,7 +313,9 @@ def erf_inv_of_double(x):
     near = _polynomial(w * 0.4 - 1, _ERF_INV_OF_DOUBLE_NEAR)
     far = _polynomial((root - 3) * 1.25, _ERF_INV_OF_DOUBLE_FAR)
     farthest = _polynomial((root - 5) * (1 / 1.2), _ERF_INV_OF_DOUBLE_FARTHEST)
-    value = x * lax.select(w < 5, near, lax.select(w < 3.8 * 3.8, far, farthest))
+    is_near, is_far = w < 5, w < 3.8 * 3.8
+    whole = lax.select(is_near, x, lax.select(is_far, 2 * x, 4 * x))
+    value = whole + x * lax.select(is_near, near, lax.select(is_far, far, farthest))
     return lax.select(lax.abs(x) == 1, x * math.inf, value)
 
 
@@ -315,7 +353,8 @@ def digamma(x):
 def _digamma_of_any(x, z, positive):
     """digamma(x) from that of z = |x|: digamma(-z) = digamma(z) + 1/z + pi cot(pi z)."""
     turn = z - lax.round(z, lax.RoundingMethod.TO_NEAREST_EVEN)
-    cotangent = math.pi * lax.cos(math.pi * turn) / lax.sin(math.pi * turn)
+    # The cosine as a sine, whose argument is exact but for pi: it keeps its digits where it is small.
+    cotangent = math.pi * lax.sin(math.pi * (0.5 - lax.abs(turn))) / lax.sin(math.pi * turn)
     negative = lax.select(turn == 0, lax.full_like(z, math.nan), positive + 1 / z + cotangent)
     return lax.select(x > 0, positive, lax.select(x == 0, -1 / x, negative))
 
@@ -323,29 +362,37 @@ def _digamma_of_any(x, z, positive):
 def lgamma_of_double(x):
     """lgamma of an argument that was f64 from the beginning."""
     z = lax.abs(x)
-    log, zero, small = lax.log(z), lax.full_like(z, 0), z < 0.75
+    high, low = _log_in_parts(z)
+    log, zero, small = high + low, lax.full_like(z, 0), z < 0.75
     one, two = lax.select(small, z, z - 1), lax.select(small, z - 1, z - 2)  # y - 1 and y - 2, where y = z + 1 if that is small
     middle = lax.select(z < 3, _polynomial((z - 2.375) * 1.6, _LGAMMA_TWO), _polynomial((z - 5.5) * 0.4, _LGAMMA_FOUR))
-    near = one * two * lax.select(z < 1.75, _polynomial((one - 0.25) * 2, _LGAMMA_ONE), middle)
-    rest = _polynomial(128 / (z * z) - 1, _STIRLING_OF_DOUBLE) / z
-    far = (z - 0.5) * (log - 1) + (0.5 * math.log(2 * math.pi) - 0.5 + rest)
-    positive = lax.select(z < 8, near - lax.select(small, log, zero), far)
+    near = lax.select(z < 1.75, _polynomial((one - 0.25) * 2, _LGAMMA_ONE), middle)
+    near = one * two * lax.select(z < 3, lax.full_like(z, 0.5), lax.full_like(z, 0.25)) + one * two * near
     # gamma(-z) gamma(1 + z) = -pi / sin(pi z)
+    left = x < 0
     sine = lax.abs(lax.sin(math.pi * (z - lax.round(z, lax.RoundingMethod.TO_NEAREST_EVEN))))
-    negative = math.log(math.pi) - lax.log(sine) - lax.select(small, near, positive + log)
-    return lax.select(_is_infinite(z), z, lax.select(x < 0, negative, positive))
+    reflected = math.log(math.pi) - lax.log(sine)
+    half = lax.select(left, lax.full_like(z, 0.5), lax.full_like(z, -0.5))
+    rest = 0.5 * math.log(2 * math.pi) + half + _polynomial(128 / (z * z) - 1, _STIRLING_OF_DOUBLE) / z
+    far = (z + half) * (high - 1) + ((z + half) * low + (rest - lax.select(left, reflected, zero)))
+    near = near + lax.select(left == small, zero, lax.select(left, log, -log)) - lax.select(left, reflected, zero)
+    value = lax.select(z < 8, near, far)
+    return lax.select(_is_infinite(z), z, lax.select(left, -value, value))
 
 
 def digamma_of_double(x):
     """digamma of an argument that was f64 from the beginning."""
     z = lax.abs(x)
     inverse = 1 / z
-    low = lax.select(z < 1, z, z - 1)
-    from_zero = low + (1 - _FIRST_ZERO) - _FIRST_ZERO_LOW
-    one = from_zero * _polynomial((low - 0.5) * 2, _DIGAMMA_ONE) - lax.select(z < 1, inverse, lax.full_like(z, 0))
-    four = (z - _FIRST_ZERO - _FIRST_ZERO_LOW) * _polynomial((z - 5) * (1 / 3), _DIGAMMA_FOUR)
+    small = z < 0.75
+    less = lax.select(small, z, z - 1)  # y - 1, where y = z + 1 if that is small
+    one = less + (1 - _FIRST_ZERO) - _FIRST_ZERO_LOW
+    one = one + one * _polynomial((less - 0.375) * 1.6, _DIGAMMA_ONE) - lax.select(small, inverse, lax.full_like(z, 0))
+    four = z - _FIRST_ZERO - _FIRST_ZERO_LOW
+    four = 0.5 * four + four * _polynomial((z - 5) * (1 / 3), _DIGAMMA_FOUR)
     square = inverse * inverse
-    far = lax.log(z) - 0.5 * inverse - _polynomial(128 * square - 1, _DIGAMMA_TAIL_OF_DOUBLE) * square
+    high, low = _log_in_parts(z)
+    far = high + (low - (0.5 * inverse + _polynomial(128 * square - 1, _DIGAMMA_TAIL_OF_DOUBLE) * square))
     return _digamma_of_any(x, z, lax.select(z < 2, one, lax.select(z < 8, four, far)))
 
 
@@ -387,17 +434,10 @@ def bessel_i1e_of_double(x):
 
 def exp2(x):
     """Of f32 and f64, in their own type."""
-    single = x.dtype == np.float32
-    integer, bias, mantissa, limit = (np.int32, 127, 23, 200.0) if single else (np.int64, 1023, 52, 1100.0)
+    limit = 200.0 if x.dtype == np.float32 else 1100.0
     x = lax.clamp(lax.full_like(x, -limit), x, lax.full_like(x, limit))  # NaN stays
     whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
-    exponent = lax.convert_element_type(whole, integer)
-    half = exponent >> 1  # the biggest and smallest powers are no normal numbers
-
-    def power(n):
-        return lax.bitcast_convert_type((n + bias) << mantissa, x.dtype)
-
-    return lax.exp((x - whole) * math.log(2)) * power(half) * power(exponent - half)
+    return _times_power_of_two(lax.exp((x - whole) * math.log(2)), whole)
 
 
 # Of complex numbers, with the parts of an array that is c128.
