@@ -3,9 +3,9 @@
 A worker process runs both (JAX_PLATFORMS=shoal,cpu) and tells a line of JSON a seed; the parent starts another one after
 a crash or a hang, from the next seed on, and finds out whose it is by running that program with each side alone. A
 difference is first compared with what jaxlib's own results do when every float is moved by a few units of its last place
-(noise.py): where those move as far, it is rounding. Then jaxlib is asked for the program's operations one by one: where these give
-what Shoal gives, its compiler is wrong. What is left is reported with the first value of the program that differs, as the
-jaxpr of what it depends on.
+(noise.py): where those move as far, it is rounding. Then Shoal is asked for the program without subnormal numbers, of which
+jaxlib makes zeros, and jaxlib for the program's operations one by one: where these give what Shoal gives, its compiler is wrong.
+What is left is reported with the first value of the program that differs, as the jaxpr of what it depends on.
 """
 
 import argparse
@@ -23,14 +23,19 @@ sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().paren
 from worker import Worker  # noqa: E402
 
 PATIENCE_S = 120  # for one program on both sides
-NOISE_RUNS = 6
+# A number next to another, as tanh is to 1, is moved onto its other side by half of them: of thousands, six leave some.
+NOISE_RUNS, MANY_RUNS = 6, 30
 CRASHED, STUCK = "crashed", f"no end in {PATIENCE_S} s"
 REFUSED = "refused by jaxlib"
 ITSELF = "jaxlib differs from its own operations one by one, which give what Shoal gives"
+FLUSHED = "jaxlib's subnormal numbers are zeros, and with zeros Shoal gives the same"
 BREAKS = "jaxlib alone crashes or hangs"
-JAXLIBS = (REFUSED, ITSELF, BREAKS)  # no fault of Shoal's
-# jaxlib's compiler takes most of the time, and is to be right, not fast.
-QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false"
+JAXLIBS = (REFUSED, ITSELF, FLUSHED, BREAKS)  # no fault of Shoal's
+# jaxlib's compiler takes most of the time, and is to be right, not fast; nobody reads where an operation was written.
+QUICK = {
+    "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false",
+    "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0",
+}
 # Widest relative differences that need no look; on the scale of the largest number of an array, too.
 CLOSE = {"float16": 0.02, "bfloat16": 0.06, "float32": 3e-4, "complex64": 3e-4, "float64": 1e-9, "complex128": 1e-9}
 
@@ -85,7 +90,7 @@ def whose(told):
 
 def environment(platforms):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XLA_", "JAX_"))}
-    return env | dict(JAX_PLATFORMS=platforms, JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1", XLA_FLAGS=QUICK)
+    return env | dict(JAX_PLATFORMS=platforms, JAX_ENABLE_X64="1", PYTHONUNBUFFERED="1") | QUICK
 
 
 def one_worker(first, count):
@@ -112,6 +117,7 @@ def work(seeds):
 
 def judge(seed):
     """(verdict, detail) of one seed."""
+    from noise import flushed
     from random_program import generate
 
     program = generate(seed)
@@ -128,53 +134,62 @@ def judge(seed):
             differing = compare(program, evaluate(program, "cpu"), got)
         if not differing:
             return "same", ""
+        detail = f"{program.names()}\n{differing[0][1]}"
+        if not compare(program, want, evaluate(program, "shoal", flushed)):
+            return FLUSHED, detail
+        if not compare(program, want, got, runs=MANY_RUNS):
+            return "same", ""
         if not compare(program, evaluate(program, "cpu", one_by_one=True), got, one_by_one=True):
-            return ITSELF, f"{program.names()}\n{differing[0][1]}"
+            return ITSELF, detail
     except Exception as error:  # noqa: BLE001: whatever the backend says is the finding
         return "error", f"{program.names()}\n{str(error)[:1500]}"
     return "different", describe(program, differing)
 
 
 def alone(seed, side):
-    """All that judge() may ask of one side. Fails where the process dies; what is refused is no matter here."""
+    """What judge() asks of one side, the most part. Fails where the process dies; what is refused is no matter here."""
+    from noise import flushed
     from random_program import generate
 
     faulthandler.enable()
     program = generate(seed)
     programs = [program] + [program.cone(v) for v in range(len(program.arguments), max(program.outputs) + 1)]
     for part in programs:
-        for noise in [None, *range(1, NOISE_RUNS + 1)] if side == "cpu" else [None]:
+        for change in [None, *map(moved_by, range(NOISE_RUNS))] if side == "cpu" else [None, flushed]:
             with contextlib.suppress(Exception):
-                evaluate(part, side, noise)
+                evaluate(part, side, change)
 
 
-def compare(program, want, got, one_by_one=False):
+def compare(program, want, got, one_by_one=False, runs=NOISE_RUNS):
     """[(output, text)] of the outputs of jaxlib and of Shoal that differ by more than rounding explains."""
-    suspects = [i for i, (w, g) in enumerate(zip(want, got)) if mismatch(w, g).any()]
-    if not suspects:
-        return []
-    moved = [evaluate(program, "cpu", noise, one_by_one) for noise in range(1, NOISE_RUNS + 1)]
-    found = []
-    for i in suspects:
-        wrong = mismatch(want[i], got[i], [m[i] for m in moved])
-        if wrong.any():
-            found.append((program.outputs[i], differences(want[i], got[i], wrong)))
-    return found
+    wrong = {i: mismatch(w, g) for i, (w, g) in enumerate(zip(want, got))}
+    moved = []
+    while (wrong := {i: places for i, places in wrong.items() if places.any()}) and len(moved) < runs:
+        moved.append(evaluate(program, "cpu", moved_by(len(moved)), one_by_one))
+        wrong = {i: mismatch(want[i], got[i], [m[i] for m in moved]) for i in wrong}
+    return [(program.outputs[i], differences(want[i], got[i], places)) for i, places in wrong.items()]
 
 
-def evaluate(program, platform, noise=None, one_by_one=False):
-    """The results as NumPy's; one_by_one: without one compiled program, each operation called by itself."""
+def moved_by(seed):
+    from noise import disturbed
+
+    return lambda closed: disturbed(closed, seed)
+
+
+def evaluate(program, platform, change=None, one_by_one=False):
+    """The results as NumPy's; `change` of noise.py; one_by_one: without one compiled program, each operation by itself."""
     import jax
     import numpy as np
     from jax.extend.core import jaxpr_as_fun
-    from noise import disturbed
 
     device = jax.devices(platform)[0]
     arguments = [jax.device_put(a, device) for a in program.arguments]
     function = program.function  # traced once for both platforms
-    if noise is not None:
-        function = jax.jit(jaxpr_as_fun(disturbed(jax.make_jaxpr(program.run)(*program.arguments), noise)))
-    with jax.default_device(device), jax.disable_jit(one_by_one):
+    if change is not None:
+        function = jax.jit(jaxpr_as_fun(change(jax.make_jaxpr(program.run)(*program.arguments))))
+    # A default device is part of what a trace depends on: without one the two platforms share it.
+    default = jax.default_device(device) if one_by_one or not arguments else contextlib.nullcontext()
+    with default, jax.disable_jit(one_by_one):
         return [np.asarray(v) for v in function(*arguments)]
 
 
@@ -255,5 +270,5 @@ def show(seed):
 if __name__ == "__main__":
     os.environ.setdefault("JAX_PLATFORMS", "shoal,cpu")
     os.environ.setdefault("JAX_ENABLE_X64", "1")
-    os.environ.setdefault("XLA_FLAGS", QUICK)
+    os.environ.update(QUICK | os.environ)
     sys.exit(main())

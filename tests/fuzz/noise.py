@@ -1,8 +1,13 @@
-"""Programs whose floats are moved by a few units of their last place: what rounding alone can do to a result."""
+"""Programs whose floats are changed on the way, to see what a difference of results comes from.
+
+disturbed() moves them by a few units of their last place: what rounding alone can do to a result; and it draws the sign of
+what is no number, which nobody promises and sorts go by. flushed() makes zeros of subnormal numbers, as jaxlib does on the CPU.
+"""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.extend.core import ClosedJaxpr
 
 UNITS = 4  # of the last place
@@ -18,40 +23,49 @@ CONTROL = frozenset("cond jit pjit scan while closed_call remat checkpoint".spli
 def disturbed(closed, seed):
     """The program of a closed jaxpr, with its arguments and each number that it rounds moved at random."""
     random = np.random.default_rng(seed)
-    return _moved_program(closed, random, arguments=True)
+
+    def change(value, rounds):
+        return _with_drawn_sign(_moved(value, random) if rounds else value, random)
+
+    return _changed_program(closed, change, arguments=True)
 
 
-def _moved_program(closed, random, arguments=False):
+def flushed(closed):
+    """The program of a closed jaxpr, with zeros for the subnormal numbers that it is given or makes."""
+    return _changed_program(closed, lambda value, rounds: _without_subnormals(value) if rounds else value, arguments=True)
+
+
+def _changed_program(closed, change, arguments=False):
     def run(*values):
-        values = [_moved(v, random) for v in values] if arguments else values
-        return _evaluate(closed.jaxpr, closed.consts, values, random)
+        values = [change(v, True) for v in values] if arguments else values
+        return _evaluate(closed.jaxpr, closed.consts, values, change)
 
     return jax.make_jaxpr(run)(*(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type)
                                  for v in closed.jaxpr.invars))
 
 
-def _evaluate(jaxpr, consts, arguments, random):
+def _evaluate(jaxpr, consts, arguments, change):
     known = dict(zip(jaxpr.constvars, consts)) | dict(zip(jaxpr.invars, arguments))
     for equation in jaxpr.eqns:
         operands = [v.val if hasattr(v, "val") else known[v] for v in equation.invars]
-        parameters = equation.primitive.get_bind_params(_with_moved_regions(equation, random))
+        parameters = equation.primitive.get_bind_params(_with_changed_regions(equation, change))
         results = equation.primitive.bind(*operands, **parameters)
         results = results if equation.primitive.multiple_results else [results]
         name = equation.primitive.name
         rounds = name not in EXACT and name not in CONTROL
-        known.update(zip(equation.outvars, [_moved(r, random) if rounds else r for r in results]))
+        known.update(zip(equation.outvars, [change(r, rounds) for r in results]))
     return [v.val if hasattr(v, "val") else known[v] for v in jaxpr.outvars]
 
 
-def _with_moved_regions(equation, random):
-    def moved(value):
+def _with_changed_regions(equation, change):
+    def changed(value):
         if isinstance(value, ClosedJaxpr):
-            return _moved_program(value, random)
-        return tuple(map(moved, value)) if isinstance(value, tuple) else value
+            return _changed_program(value, change)
+        return tuple(map(changed, value)) if isinstance(value, tuple) else value
 
     if equation.primitive.name not in CONTROL:
         return equation.params
-    return {name: moved(value) for name, value in equation.params.items()}
+    return {name: changed(value) for name, value in equation.params.items()}
 
 
 def _moved(value, random):
@@ -59,3 +73,21 @@ def _moved(value, random):
         return value
     shift = random.uniform(-1, 1, value.shape) * UNITS * float(jnp.finfo(value.dtype).eps)
     return value * jnp.asarray(1 + shift, value.dtype)
+
+
+def _with_drawn_sign(value, random):
+    if not hasattr(value, "dtype") or not jnp.issubdtype(value.dtype, jnp.floating) or value.size >= MOST:
+        return value
+    nan = np.copysign(np.nan, random.uniform(-1, 1, value.shape))
+    return lax.select(lax.ne(value, value), jnp.asarray(nan, value.dtype), value)
+
+
+def _without_subnormals(value):
+    if not hasattr(value, "dtype"):
+        return value
+    if jnp.issubdtype(value.dtype, jnp.complexfloating):
+        return lax.complex(_without_subnormals(lax.real(value)), _without_subnormals(lax.imag(value)))
+    if value.dtype not in (jnp.bfloat16, jnp.float32, jnp.float64):
+        return value  # the subnormal numbers of smaller types are normal ones in f32, in which they are computed
+    small = lax.abs(value) < float(jnp.finfo(value.dtype).tiny)
+    return lax.select(small, jnp.copysign(jnp.zeros_like(value), value), value)
