@@ -108,6 +108,17 @@ Instruction* FromLayout(OpImporter& c, Instruction* value, const Shape& shape, c
   return c.Add(Opcode::kTranspose, shape, {value}, DimensionsAttributes{std::move(inverse)});
 }
 
+// The results, or the elements of the one that is a tuple.
+absl::StatusOr<std::vector<Shape>> ResultArrays(const OpImporter& c) {
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < c.op().results.size(); ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape(i));
+    shapes.push_back(std::move(shape));
+  }
+  if (shapes.size() != 1 || !shapes[0].IsTuple()) return shapes;
+  return std::vector<Shape>(shapes[0].elements().begin(), shapes[0].elements().end());
+}
+
 // A call whose operands or results are not row-major in memory: transposes around it, so that inside HLO all
 // are.
 absl::Status EmitWithLayouts(OpImporter& c, CustomCallAttributes attributes,
@@ -118,24 +129,24 @@ absl::Status EmitWithLayouts(OpImporter& c, CustomCallAttributes attributes,
     SHOAL_ASSIGN_OR_RETURN(operands[i], ToLayout(c, operands[i], attributes.operand_layouts[i]));
   }
   const Groups layouts = attributes.result_layouts;
-  const size_t n = c.op().results.size();
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < n; ++i) {
-    SHOAL_ASSIGN_OR_RETURN(Shape shape, c.ResultShape(i));
-    if (!layouts.empty() && !shape.IsToken()) {
-      SHOAL_ASSIGN_OR_RETURN(shape, PhysicalShape(c, shape, layouts[i]));
-    }
-    shapes.push_back(std::move(shape));
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<Shape> logical, ResultArrays(c));
+  std::vector<Shape> shapes = logical;
+  for (size_t i = 0; i < shapes.size() && !layouts.empty(); ++i) {
+    if (shapes[i].IsToken()) continue;
+    SHOAL_ASSIGN_OR_RETURN(shapes[i], PhysicalShape(c, shapes[i], layouts[i]));
   }
-  Shape shape = n == 1 ? shapes[0] : Shape::Tuple(shapes);
+  const bool one = c.op().results.size() == 1, gives_tuple = one && c.ResultShape(0)->IsTuple();
+  Shape shape = one && !gives_tuple ? shapes[0] : Shape::Tuple(shapes);
   Instruction* call = c.Add(Opcode::kCustomCall, std::move(shape), operands, std::move(attributes), called);
-  if (layouts.empty()) return c.Finish(call, n != 1);
-  for (size_t i = 0; i < n; ++i) {
-    SHOAL_ASSIGN_OR_RETURN(Shape logical, c.ResultShape(i));
-    Instruction* result = n == 1 ? call : c.computation().AddGetTupleElement(call, static_cast<int64_t>(i));
-    if (!logical.IsToken()) result = FromLayout(c, result, logical, layouts[i]);
-    c.region().Bind(c.op().results[i], result);
+  if (layouts.empty()) return c.Finish(call, !one);
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    results.push_back(
+        one && !gives_tuple ? call : c.computation().AddGetTupleElement(call, static_cast<int64_t>(i)));
+    if (!logical[i].IsToken()) results[i] = FromLayout(c, results[i], logical[i], layouts[i]);
   }
+  if (gives_tuple) return c.Alias(c.computation().AddTuple(results));
+  for (size_t i = 0; i < results.size(); ++i) c.region().Bind(c.op().results[i], results[i]);
   return absl::OkStatus();
 }
 
@@ -294,8 +305,9 @@ absl::Status ImportCustomCall(OpImporter& c) {
   SHOAL_RETURN_IF_ERROR(CheckConfig(c, attributes.api_version));
   SHOAL_ASSIGN_OR_RETURN(attributes.has_side_effect, c.BoolOr("has_side_effect", false));
   SHOAL_ASSIGN_OR_RETURN(attributes.output_operand_aliases, OutputAliases(c));
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<Shape> results, ResultArrays(c));
   SHOAL_ASSIGN_OR_RETURN(attributes.operand_layouts, Layouts(c, "operand_layouts", c.operands().size()));
-  SHOAL_ASSIGN_OR_RETURN(attributes.result_layouts, Layouts(c, "result_layouts", c.op().results.size()));
+  SHOAL_ASSIGN_OR_RETURN(attributes.result_layouts, Layouts(c, "result_layouts", results.size()));
   if (c.module().config().num_partitions > 1) SHOAL_RETURN_IF_ERROR(ReadRule(c, attributes));
   std::vector<Computation*> called;
   if (const MlirAttribute* list = c.Find("called_computations")) {

@@ -4,7 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "core/stablehlo/bytecode_tables.h"
 #include "core/stablehlo/text_parser.h"
 
@@ -139,10 +139,10 @@ MlirType* TextParser::NamedType(absl::string_view word) {
 MlirType* TextParser::QuantizedType() {
   MlirQuantization q;
   scan_.Expect("<");
-  const absl::string_view storage = scan_.Word();  // i8, u8
-  q.storage = ParseMlirType(absl::StrCat(absl::StartsWith(storage, "u") ? "u" : "",
-                                         absl::StrReplaceAll(storage, {{"u", "i"}})))
-                  .value_or(ElementType::kToken);
+  absl::string_view storage = scan_.Word();  // i8, u8, ui8
+  const bool is_unsigned = absl::ConsumePrefix(&storage, "u");
+  absl::ConsumePrefix(&storage, "i");
+  q.storage = ParseMlirType(absl::StrCat(is_unsigned ? "ui" : "i", storage)).value_or(ElementType::kToken);
   const int width = BitWidth(q.storage) - (IsSigned(q.storage) ? 1 : 0);
   q.storage_max = std::ldexp(1.0, width) - 1;
   q.storage_min = IsSigned(q.storage) ? -std::ldexp(1.0, width) : 0;

@@ -1,4 +1,6 @@
 // PJRT_Buffer.
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -114,32 +116,20 @@ absl::Status CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args& args) {
   return absl::OkStatus();
 }
 
-// A copy whose target the caller tells later.
-struct DeferredCopy {
-  std::unique_ptr<PjRtBuffer> view;  // keeps the memory
-  int64_t offset;
-  int64_t bytes;
-  Promise done;
-};
+using StartCopy = std::function<void(absl::StatusOr<void*>)>;
 
+// The caller tells the target of the copy later, once.
 void StartDeferredCopy(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args) {
-  std::shared_ptr<DeferredCopy> copy(static_cast<DeferredCopy*>(args->callback_data));
-  absl::Status status = StatusOf(args->error_code, args->error_message, args->error_message_size);
-  if (!status.ok()) {
-    copy->done.Set(status);
-    return;
-  }
-  copy->view->CopyRawToHost(args->dst, copy->offset, copy->bytes).Then([copy](const absl::Status& status) {
-    copy->done.Set(status);
-  });
+  const std::unique_ptr<StartCopy> start(static_cast<StartCopy*>(args->callback_data));
+  const absl::Status status = StatusOf(args->error_code, args->error_message, args->error_message_size);
+  (*start)(status.ok() ? absl::StatusOr<void*>(args->dst) : status);
 }
 
 absl::Status CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args& args) {
-  PjRtBuffer& buffer = *args.buffer->buffer;
-  SHOAL_ASSIGN_OR_RETURN(auto view, buffer.Bitcast(buffer.shape()));
-  auto* copy = new DeferredCopy{std::move(view), args.offset, args.transfer_size, {}};
-  args.event = NewEvent(copy->done.future());
-  args.callback_data = copy;
+  SHOAL_ASSIGN_OR_RETURN(PjRtBuffer::DeferredCopy copy,
+                         args.buffer->buffer->CopyRawToHostLater(args.offset, args.transfer_size));
+  args.event = NewEvent(std::move(copy.done));
+  args.callback_data = new StartCopy(std::move(copy.start));
   args.future_ready_callback = StartDeferredCopy;
   return absl::OkStatus();
 }

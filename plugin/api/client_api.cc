@@ -169,6 +169,23 @@ absl::Status CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Arg
   return absl::OkStatus();
 }
 
+absl::Status CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Args& args) {
+  SHOAL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(args.shape_element_type, args.shape_dims, args.shape_num_dims));
+  SHOAL_ASSIGN_OR_RETURN(PjRtMemorySpace * space, SpaceOf(args.memory, nullptr));
+  SHOAL_RETURN_IF_ERROR(CheckDeviceLayout(shape, args.shape_layout));
+  SHOAL_ASSIGN_OR_RETURN(AliasBuffer made, AliasBuffer::Create(shape, space));
+  args.alias_buffer = NewBuffer(std::move(made.alias), args.client);
+  args.fulfill_alias_buffer_cb = new PJRT_FulfillAliasBufferCallback{std::move(made.fulfillment)};
+  return absl::OkStatus();
+}
+
+absl::Status FulfillAliasBuffer(PJRT_Client_FulfillAliasBuffer_Args& args) {
+  const std::unique_ptr<PJRT_FulfillAliasBufferCallback> callback(args.fulfill_alias_buffer_cb);
+  absl::Status error = StatusOf(args.status_code, args.error_message, args.error_message_size);
+  if (!error.ok()) return callback->fulfillment->Fulfill(std::move(error));
+  return callback->fulfillment->Fulfill(args.buffer->buffer.get());
+}
+
 absl::Status CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args& args) {
   SHOAL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(args.shape_element_type, args.shape_dims, args.shape_num_dims));
   absl::Status error = StatusOf(args.error_code, args.error_message, args.error_message_size);
@@ -217,6 +234,8 @@ void BindClient(PJRT_Api& api) {
   SHOAL_BIND(api, Client_DmaUnmap, DmaUnmap);
   SHOAL_BIND(api, Client_BufferFromHostBuffer, BufferFromHostBuffer);
   SHOAL_BIND(api, Client_CreateUninitializedBuffer, CreateUninitializedBuffer);
+  SHOAL_BIND(api, Client_CreateAliasBuffer, CreateAliasBuffer);
+  SHOAL_BIND(api, Client_FulfillAliasBuffer, FulfillAliasBuffer);
   SHOAL_BIND(api, Client_CreateErrorBuffer, CreateErrorBuffer);
   SHOAL_BIND(api, Client_CreateViewOfDeviceBuffer, CreateViewOfDeviceBuffer);
 }

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "plugin/api/compile_options.pb.h"
@@ -101,6 +102,47 @@ absl::Status CheckOverride(const std::string& name, const wire::OptionOverride& 
       absl::StrCat("compile option ", name, ": '", text, "' is not a valid bool value."));
 }
 
+// The arrays of an XLA shape, one after another, with their layouts.
+absl::Status AppendArrays(const wire::ArrayShape& proto, absl::string_view what,
+                          std::vector<WantedArray>& arrays) {
+  constexpr int kTuple = 13;
+  if (proto.element_type() == kTuple) {
+    for (const wire::ArrayShape& element : proto.tuple_shapes())
+      SHOAL_RETURN_IF_ERROR(AppendArrays(element, what, arrays));
+    return absl::OkStatus();
+  }
+  const auto error = [what](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat("compile options: ", what, ": ", why));
+  };
+  const absl::StatusOr<ElementType> type = ElementTypeFromXlaNumber(proto.element_type());
+  if (!type.ok()) return error(type.status().message());
+  const absl::Span<const int64_t> dims(proto.dimensions().data(), proto.dimensions().size());
+  if (const auto bytes = CheckedProduct(dims, ByteWidth(*type)); !bytes.ok())
+    return error(bytes.status().message());
+  WantedArray array{*type == ElementType::kToken ? Shape::Token() : Shape::Array(*type, dims), {}};
+  if (!proto.layout().tiles().empty())
+    return absl::UnimplementedError(absl::StrCat("compile options: ", what, ": a tiled layout of ",
+                                                 array.shape.ToString(), ": CPU arrays have no tiles"));
+  array.minor_to_major.assign(proto.layout().minor_to_major().begin(), proto.layout().minor_to_major().end());
+  std::vector<int64_t> sorted = array.minor_to_major;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted.size() == dims.size() && sorted[i] == static_cast<int64_t>(i)) continue;
+    return error(absl::StrCat("{", absl::StrJoin(array.minor_to_major, ","), "} is no layout of ",
+                              array.shape.ToString()));
+  }
+  arrays.push_back(std::move(array));
+  return absl::OkStatus();
+}
+
+absl::Status ReadLayouts(const wire::CompileOptions& proto, CompileOptions& options) {
+  for (const wire::ArrayShape& shape : proto.argument_layouts())
+    SHOAL_RETURN_IF_ERROR(AppendArrays(shape, "argument_layouts", options.argument_layouts));
+  const wire::BuildOptions& build = proto.executable_build_options();
+  if (!build.has_result_layout()) return absl::OkStatus();
+  return AppendArrays(build.result_layout(), "result_layout", options.result_layouts);
+}
+
 absl::Status CheckOverrides(const wire::CompileOptions& proto) {
   // In the order of names, so that the same mistake is told each time.
   const std::map<std::string, wire::OptionOverride> sorted(proto.env_option_overrides().begin(),
@@ -122,7 +164,13 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized,
     return absl::InvalidArgumentError(
         absl::StrCat("compile options: ", replicas, " replicas x ", partitions, " partitions are too many"));
   }
+  if (build.use_auto_spmd_partitioning()) {
+    return absl::UnimplementedError(
+        "compile option use_auto_spmd_partitioning: Shoal searches for no shardings; give some arrays theirs, "
+        "and propagation finds those of the others");
+  }
   CompileOptions options;
+  SHOAL_RETURN_IF_ERROR(ReadLayouts(proto, options));
   options.num_replicas = static_cast<int>(replicas);
   options.num_partitions = static_cast<int>(partitions);
   options.allow_spmd_sharding_propagation_to_parameters.assign(

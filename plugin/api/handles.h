@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "plugin/api/api.h"
+#include "plugin/client/alias_buffer.h"
 #include "plugin/client/client.h"
 #include "plugin/client/transfer_manager.h"
 #include "xla/pjrt/c/pjrt_c_api_layouts_extension.h"
@@ -88,6 +89,10 @@ struct PJRT_LoadedExecutable {
   std::string fingerprint;
   std::vector<PJRT_Device*> devices;
   std::vector<PJRT_LogicalDeviceIds> logical_ids;
+};
+
+struct PJRT_FulfillAliasBufferCallback {
+  std::unique_ptr<shoal::AliasFulfillment> fulfillment;
 };
 
 struct PJRT_ExecuteContext {

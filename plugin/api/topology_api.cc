@@ -1,4 +1,6 @@
 // PJRT_TopologyDescription, and compiling for one without a client.
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -6,6 +8,7 @@
 #include "core/base/flags.h"
 #include "core/base/status.h"
 #include "plugin/api/compile_options.h"
+#include "plugin/api/compile_options.pb.h"
 #include "plugin/api/handles.h"
 #include "plugin/api/shapes.h"
 #include "plugin/api/xla_dump.h"
@@ -99,6 +102,37 @@ absl::Status GetMemorySpaceKindIds(PJRT_TopologyDescription_GetMemorySpaceKindId
   return absl::OkStatus();
 }
 
+// Arrays lie in each kind of memory alike: as asked for, or row-major.
+absl::Status MakeCanonicalShape(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args& args) {
+  if (args.memory_space_kind_id < 0 || args.memory_space_kind_id >= kNumMemoryKinds) {
+    return absl::InvalidArgumentError(absl::StrCat("memory space kind ", args.memory_space_kind_id,
+                                                   "; there are 0 to ", kNumMemoryKinds - 1));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(args.element_type, args.dims, args.num_dims));
+  SHOAL_RETURN_IF_ERROR(HostByteStrides(shape, args.layout).status());
+  const int64_t* minor_to_major = DescendingDims(shape.rank());
+  if (args.layout != nullptr && args.layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
+    minor_to_major = args.layout->tiled.minor_to_major;
+  } else if (args.layout != nullptr) {
+    SHOAL_RETURN_IF_ERROR(CheckDeviceLayout(shape, args.layout));
+  }
+  wire::ArrayShape proto;
+  proto.set_element_type(XlaNumber(shape.element_type()));
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    proto.add_dimensions(shape.dim(i));
+    proto.add_is_dynamic_dimension(false);
+    proto.mutable_layout()->add_minor_to_major(minor_to_major[i]);
+  }
+  proto.mutable_layout();
+  const std::string bytes = proto.SerializeAsString();
+  char* copy = new char[bytes.size()];
+  std::copy(bytes.begin(), bytes.end(), copy);
+  args.serialized_shape = copy;
+  args.serialized_shape_size = bytes.size();
+  args.serialized_shape_deleter = [](const char* shape) { delete[] shape; };
+  return absl::OkStatus();
+}
+
 absl::Status CompileForTopology(PJRT_Compile_Args& args) {
   absl::string_view serialized = View(args.compile_options, args.compile_options_size);
   SHOAL_ASSIGN_OR_RETURN(CompileOptions options, ParseCompileOptions(serialized, nullptr));
@@ -128,6 +162,7 @@ void BindTopology(PJRT_Api& api) {
   SHOAL_BIND(api, TopologyDescription_Attributes, Attributes);
   SHOAL_BIND(api, TopologyDescription_Fingerprint, Fingerprint);
   SHOAL_BIND(api, TopologyDescription_GetMemorySpaceKindIds, GetMemorySpaceKindIds);
+  SHOAL_BIND(api, TopologyDescription_MakeCanonicalShapeForMemorySpace, MakeCanonicalShape);
   SHOAL_BIND(api, Compile, CompileForTopology);
 }
 

@@ -126,7 +126,7 @@
     .F(buffer))                                                                                                        \
   T(Client_UpdateGlobalProcessInfo, .F(client).F(num_process_infos), )                                                 \
   T(TopologyDescription_Deserialize, .B(serialized_topology), .F(topology))                                            \
-  T(Client_CreateAliasBuffer, .F(client).H(shape_element_type, shape_dims, shape_num_dims), )                          \
+  T(Client_CreateAliasBuffer, .F(client).H(shape_element_type, shape_dims, shape_num_dims), .F(alias_buffer))             \
   T(Client_FulfillAliasBuffer, .F(client).F(buffer).F(status_code), )                                                  \
   T(LoadedExecutable_GetDeviceAssignment, .F(executable), .B(serialized_bytes))                                        \
   T(Client_CreateErrorBuffer,                                                                                          \

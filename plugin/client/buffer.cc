@@ -38,6 +38,12 @@ Future CopyWhenDefined(const PjRtBuffer::Use& use, int64_t bytes, std::function<
   return done;
 }
 
+Future CopyRaw(const PjRtBuffer::Use& use, void* target, int64_t offset, int64_t bytes) {
+  return CopyWhenDefined(use, bytes, [memory = use.memory, target, offset, bytes] {
+    CopyBytes(memory->data() + offset, static_cast<char*>(target), bytes);
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtBuffer::Allocate(Shape shape, PjRtMemorySpace* space,
@@ -89,19 +95,39 @@ Future PjRtBuffer::ToHost(void* target, absl::Span<const int64_t> byte_strides) 
   return done;
 }
 
+absl::Status PjRtBuffer::CheckRange(int64_t offset, int64_t bytes) const {
+  if (offset >= 0 && bytes >= 0 && offset <= shape_.ByteSize() && bytes <= shape_.ByteSize() - offset)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("copying ", bytes, " bytes from offset ", offset, " of ",
+                                                 shape_.ToString(), ", which has ", shape_.ByteSize(),
+                                                 " bytes"));
+}
+
 Future PjRtBuffer::CopyRawToHost(void* target, int64_t offset, int64_t bytes) {
-  if (offset < 0 || bytes < 0 || offset > shape_.ByteSize() || bytes > shape_.ByteSize() - offset) {
-    return absl::InvalidArgumentError(absl::StrCat("copying ", bytes, " bytes from offset ", offset, " of ",
-                                                   shape_.ToString(), ", which has ", shape_.ByteSize(),
-                                                   " bytes"));
-  }
+  if (absl::Status status = CheckRange(offset, bytes); !status.ok()) return status;
   auto use = AcquireUse("copying a buffer to the host");
   if (!use.ok()) return use.status();
-  Future done = CopyWhenDefined(*use, bytes, [memory = use->memory, target, offset, bytes] {
-    CopyBytes(memory->data() + offset, static_cast<char*>(target), bytes);
-  });
+  Future done = CopyRaw(*use, target, offset, bytes);
   EndUse(done);
   return done;
+}
+
+absl::StatusOr<PjRtBuffer::DeferredCopy> PjRtBuffer::CopyRawToHostLater(int64_t offset, int64_t bytes) {
+  SHOAL_RETURN_IF_ERROR(CheckRange(offset, bytes));
+  SHOAL_ASSIGN_OR_RETURN(Use use, AcquireUse("copying a buffer to the host"));
+  auto promise = std::make_shared<Promise>();
+  Future done = promise->future();
+  EndUse(done);
+  return DeferredCopy{[promise, use = std::move(use), offset, bytes](absl::StatusOr<void*> target) {
+                        if (!target.ok()) {
+                          promise->Set(target.status());
+                          return;
+                        }
+                        CopyRaw(use, *target, offset, bytes).Then([promise](const absl::Status& status) {
+                          promise->Set(status);
+                        });
+                      },
+                      std::move(done)};
 }
 
 absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtBuffer::CopyToMemorySpace(PjRtMemorySpace* space) {

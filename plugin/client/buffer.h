@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -64,6 +65,13 @@ class PjRtBuffer {
   Future ToHost(void* target, absl::Span<const int64_t> byte_strides);
   // `bytes` of the dense contents from `offset`.
   Future CopyRawToHost(void* target, int64_t offset, int64_t bytes);
+  // The same, to where the caller says later, by calling `start` once, with the target or with the error that
+  // takes its place. Whoever is donated the memory writes it after `done`.
+  struct DeferredCopy {
+    std::function<void(absl::StatusOr<void*> target)> start;
+    Future done;
+  };
+  absl::StatusOr<DeferredCopy> CopyRawToHostLater(int64_t offset, int64_t bytes);
   absl::StatusOr<std::unique_ptr<PjRtBuffer>> CopyToMemorySpace(PjRtMemorySpace* space);
   // The same memory as another shape of the same size, which is row-major if it is another. Neither of the
   // two can be donated after that.
@@ -87,6 +95,7 @@ class PjRtBuffer {
 
  private:
   absl::Status DeletedError(absl::string_view what) const;
+  absl::Status CheckRange(int64_t offset, int64_t bytes) const;
 
   const Shape shape_;
   const std::vector<int64_t> minor_to_major_;

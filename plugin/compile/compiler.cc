@@ -163,6 +163,11 @@ absl::StatusOr<CompiledModule> Compile(const CompileRequest& request) {
   const std::vector<Shape> global_parameters = ParameterLeaves(*module);
   const std::vector<Shape> global_results = module->entry()->root()->shape().Leaves();
 
+  SHOAL_RETURN_IF_ERROR(TakeLayouts("argument", request.options.argument_layouts, global_parameters,
+                                    wanted_layouts.parameters));
+  SHOAL_RETURN_IF_ERROR(
+      TakeLayouts("result", request.options.result_layouts, global_results, wanted_layouts.results));
+
   const PassObserver observer = [&](absl::string_view pass, const Module& after) { dump.Write(pass, after); };
   SHOAL_RETURN_IF_ERROR(Prepare(*module, observer).status());
   SHOAL_RETURN_IF_ERROR(Partition(*module, request.options, dump));

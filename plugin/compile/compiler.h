@@ -23,6 +23,12 @@ namespace shoal {
 
 class Module;
 
+// What a caller says of an argument or result: shape and, if not empty, how it is to lie in memory.
+struct WantedArray {
+  Shape shape;
+  std::vector<int64_t> minor_to_major;
+};
+
 struct CompileOptions {
   int num_replicas = 1;
   int num_partitions = 1;
@@ -32,6 +38,8 @@ struct CompileOptions {
   // One a parameter or result, or one for all, or none (false): whether propagation may choose its sharding.
   std::vector<bool> allow_spmd_sharding_propagation_to_parameters;
   std::vector<bool> allow_spmd_sharding_propagation_to_outputs;
+  // One a flat argument or result, or none; they come before what the program says of its layouts.
+  std::vector<WantedArray> argument_layouts, result_layouts;
 };
 
 struct CompileRequest {

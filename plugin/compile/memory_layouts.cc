@@ -82,6 +82,27 @@ absl::Status LayResults(Computation& entry, const std::vector<EntryLayout>& want
 
 }  // namespace
 
+absl::Status TakeLayouts(absl::string_view what, absl::Span<const WantedArray> asked,
+                         absl::Span<const Shape> arrays, std::vector<EntryLayout>& wanted) {
+  if (asked.empty()) return absl::OkStatus();
+  if (asked.size() != arrays.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("compile options: layouts of ", asked.size(), " ", what,
+                                                   "s, and the program has ", arrays.size()));
+  }
+  wanted.resize(arrays.size());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (asked[i].shape != arrays[i]) {
+      return absl::InvalidArgumentError(absl::StrCat("compile options: the layout of ", what, " ", i,
+                                                     " is for ", asked[i].shape.ToString(),
+                                                     ", and in the program it is ", arrays[i].ToString()));
+    }
+    if (asked[i].minor_to_major.empty()) continue;
+    const IntVector layout(asked[i].minor_to_major.begin(), asked[i].minor_to_major.end());
+    wanted[i] = {false, std::is_sorted(layout.rbegin(), layout.rend()) ? IntVector() : layout};
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<MemoryLayouts> ApplyLayouts(Module& module, const EntryLayouts& wanted) {
   MemoryLayouts layouts;
   Computation& entry = *module.entry();

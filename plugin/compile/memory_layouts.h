@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/hlo/instruction.h"
 #include "core/stablehlo/entry_layouts.h"
+#include "plugin/compile/compiler.h"
 
 namespace shoal {
 
@@ -17,6 +18,11 @@ namespace shoal {
 struct MemoryLayouts {
   std::vector<IntVector> parameters, results;
 };
+
+// Puts the layouts that the caller's options ask for in the place of the program's. InvalidArgument where
+// they are of another number or of other arrays than the program has.
+absl::Status TakeLayouts(absl::string_view what, absl::Span<const WantedArray> asked,
+                         absl::Span<const Shape> arrays, std::vector<EntryLayout>& wanted);
 
 // Rewrites the entry and says which layouts there are now. Where the program leaves it to the compiler, a
 // result that is the transpose of something lies in memory like that. InvalidArgument if a layout is of

@@ -6,10 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
 #include "core/memory/allocator.h"
-#include "core/tasks/arena.h"
-#include "core/tasks/waiting_threads.h"
 #include "plugin/ffi/error.h"
 #include "plugin/ffi/execution.h"
+#include "plugin/ffi/handler_tasks.h"
 #include "plugin/ffi/handlers.h"
 #include "plugin/ffi/types.h"
 #include "plugin/ffi/untyped_call.h"
@@ -111,13 +110,12 @@ absl::Status Free(XLA_FFI_DeviceMemory_Free_Args& args) {
 }
 
 absl::Status Schedule(XLA_FFI_ThreadPool_Schedule_Args& args) {
-  // Handlers wait for what they schedule: on workers it would wait in turn for the workers that wait.
-  WaitingThreads::Get().Submit([task = args.task, data = args.data] { task(data); });
+  HandlerTasks::Get().Submit([task = args.task, data = args.data] { task(data); });
   return absl::OkStatus();
 }
 
 absl::Status NumThreads(XLA_FFI_ThreadPool_NumThreads_Args& args) {
-  *args.num_threads = Arena::Get().size();
+  *args.num_threads = HandlerTasks::Get().num_threads();
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 #include "plugin/ffi/attributes.h"
 #include "plugin/lapack/arguments.h"
+#include "plugin/lapack/kernels.h"
 
 namespace shoal {
 namespace {
@@ -103,6 +104,7 @@ absl::StatusOr<std::unique_ptr<CustomCall>> MakeLapackCall(const CustomCallSite&
 void ServeLapack() {
   static const bool once = [] {
     CustomCallRegistry::Get().RegisterFallback(MakeLapackCall);
+    CustomCallRegistry::Get().RegisterFallback(MakeKernelCall);
     return true;
   }();
   (void)once;

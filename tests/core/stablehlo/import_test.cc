@@ -345,6 +345,31 @@ TEST(ImportTest, LayoutsOfCustomCallsBecomeTransposes) {
   EXPECT_THAT(call->attributes<CustomCallAttributes>().operand_layouts, ElementsAre(ElementsAre(0, 1)));
 }
 
+TEST(ImportTest, ACallThatGivesATupleHasALayoutForEachElement) {
+  auto module = Import(R"(
+    func.func @main(%a: tensor<3x5xf32>) -> tuple<tensor<3x5xf32>, tensor<4x2xi8>> {
+      %0 = stablehlo.custom_call @two(%a) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>],
+            result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>]}
+            : (tensor<3x5xf32>) -> tuple<tensor<3x5xf32>, tensor<4x2xi8>>
+      return %0 : tuple<tensor<3x5xf32>, tensor<4x2xi8>>
+    })");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(Find(*module, Opcode::kCustomCall)->shape().ToString(), "(f32[5,3], s8[4,2])");
+  EXPECT_EQ(module->entry()->root()->shape().ToString(), "(f32[3,5], s8[4,2])");
+}
+
+TEST(ImportTest, UnsignedBytesOfQuantisedTypesHaveTwoNames) {
+  for (const char* storage : {"u8", "ui8"}) {
+    auto module = Import(absl::StrCat(
+        "func.func @main(%a: tensor<2xf32>) -> tensor<2x!quant.uniform<", storage,
+        ":f32, 34.0:16>> {\n%0 = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> "
+        "tensor<2x!quant.uniform<",
+        storage, ":f32, 34.0:16>>\nreturn %0 : tensor<2x!quant.uniform<", storage, ":f32, 34.0:16>>\n}"));
+    ASSERT_NE(module, nullptr) << storage;
+    EXPECT_EQ(module->entry()->root()->shape().ToString(), "u8[2]");
+  }
+}
+
 // Where the compiler is to choose a result's layout, a constraint inside the program has chosen it.
 TEST(ImportTest, LayoutConstraintsOfResultsAreHeededAndChecked) {
   const auto result_layout = [](absl::string_view layout) -> absl::StatusOr<IntVector> {

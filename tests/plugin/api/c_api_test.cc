@@ -21,10 +21,10 @@ TEST_F(CApiTest, EveryEntryIsThereAndTheVersionIsTheHeaders) {
 }
 
 TEST_F(CApiTest, WhatIsMissingSaysItsName) {
-  auto args = ARGS(Client_FulfillAliasBuffer);
+  auto args = ARGS(Device_PoisonExecution);
   PJRT_Error_Code code;
-  EXPECT_THAT(Message(api_->PJRT_Client_FulfillAliasBuffer(&args), &code),
-              HasSubstr("PJRT_Client_FulfillAliasBuffer is not implemented"));
+  EXPECT_THAT(Message(api_->PJRT_Device_PoisonExecution(&args), &code),
+              HasSubstr("PJRT_Device_PoisonExecution is not implemented"));
   EXPECT_EQ(code, PJRT_Error_Code_UNIMPLEMENTED);
 }
 
@@ -154,6 +154,26 @@ TEST_F(CApiTest, BadCompileOptionsAndProgramsAreErrors) {
   EXPECT_THAT(TryCompile("add_one f32[2]", options, &executable), HasSubstr("7 partitions, and 1"));
 }
 
+TEST_F(CApiTest, WhatOptionsAskForIsReadOrRefused) {
+  PJRT_LoadedExecutable* executable;
+  wire::CompileOptions options;
+  wire::ArrayShape& shape = *options.add_argument_layouts();
+  shape.set_element_type(11);  // f32
+  shape.add_dimensions(2);
+  shape.add_dimensions(3);
+  shape.mutable_layout()->add_minor_to_major(1);
+  EXPECT_THAT(TryCompile("add_one f32[2,3]", options, &executable),
+              HasSubstr("{1} is no layout of f32[2,3]"));
+  shape.mutable_layout()->add_minor_to_major(0);
+  ASSERT_EQ(TryCompile("add_one f32[2,3]", options, &executable), "");
+  Destroy(executable);
+  shape.mutable_layout()->add_tiles("");
+  EXPECT_THAT(TryCompile("add_one f32[2,3]", options, &executable), HasSubstr("tiled layout"));
+  options.clear_argument_layouts();
+  options.mutable_executable_build_options()->set_use_auto_spmd_partitioning(true);
+  EXPECT_THAT(TryCompile("add_one f32[2,3]", options, &executable), HasSubstr("use_auto_spmd_partitioning"));
+}
+
 TEST_F(CApiTest, ExecutablesSayWhatTheyTakeAndGiveAndCanBeSerialized) {
   PJRT_LoadedExecutable* loaded = Compile("add_one f32[3,5] s8[2]", {1});
   auto get = ARGS(LoadedExecutable_GetExecutable);
@@ -275,6 +295,136 @@ TEST_F(CApiTest, ADonatedBufferWaitsForTheCallersWord) {
     }
     for (PJRT_Buffer* buffer : {x, args.out_buffer}) Destroy(buffer);
   }
+}
+
+// An alias of three floats on device 0, and what fulfils it.
+PJRT_Client_CreateAliasBuffer_Args NewAlias(CApiTest& test) {
+  auto memory = ARGS(Device_DefaultMemory);
+  memory.device = test.devices_[0];
+  EXPECT_EQ(test.Message(test.api_->PJRT_Device_DefaultMemory(&memory)), "");
+  static constexpr int64_t kDim = 3;
+  auto args = ARGS(Client_CreateAliasBuffer);
+  args.client = test.client_;
+  args.memory = memory.memory;
+  args.shape_dims = &kDim;
+  args.shape_num_dims = 1;
+  args.shape_element_type = PJRT_Buffer_Type_F32;
+  EXPECT_EQ(test.Message(test.api_->PJRT_Client_CreateAliasBuffer(&args)), "");
+  return args;
+}
+
+TEST_F(CApiTest, AliasesAreComputedWithBeforeTheyAreFulfilled) {
+  PJRT_LoadedExecutable* executable = Compile("add_one f32[3]");
+  PJRT_Buffer* right = Put({1, 2, 3});
+  PJRT_Buffer* wrong = Put({1, 2});
+  struct Case {
+    PJRT_Buffer* source;
+    PJRT_Error_Code code;
+    std::string error;
+  };
+  for (const Case& c :
+       {Case{right, PJRT_Error_Code_OK, ""}, Case{nullptr, PJRT_Error_Code_ABORTED, "no more"},
+        Case{wrong, PJRT_Error_Code_OK, "f32[3] is fulfilled by f32[2]"}}) {
+    const auto made = NewAlias(*this);
+    auto run = ARGS(LoadedExecutable_Execute);
+    PJRT_ExecuteOptions run_options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
+    PJRT_Buffer* const* arguments = &made.alias_buffer;
+    PJRT_Buffer* result = nullptr;
+    PJRT_Buffer** results = &result;
+    run.executable = executable;
+    run.options = &run_options;
+    run.argument_lists = &arguments;
+    run.num_devices = run.num_args = 1;
+    run.output_lists = &results;
+    ASSERT_EQ(Message(api_->PJRT_LoadedExecutable_Execute(&run)), "");
+    auto ready = ARGS(Buffer_ReadyEvent);
+    ready.buffer = result;
+    ASSERT_EQ(Message(api_->PJRT_Buffer_ReadyEvent(&ready)), "");
+    auto fulfill = ARGS(Client_FulfillAliasBuffer);
+    fulfill.client = client_;
+    fulfill.buffer = c.source;
+    fulfill.status_code = c.code;
+    fulfill.error_message = "no more";
+    fulfill.error_message_size = 7;
+    fulfill.fulfill_alias_buffer_cb = made.fulfill_alias_buffer_cb;
+    EXPECT_THAT(Message(api_->PJRT_Client_FulfillAliasBuffer(&fulfill)), HasSubstr(c.error));
+    EXPECT_THAT(Await(ready.event), HasSubstr(c.error));
+    if (c.error.empty()) {
+      EXPECT_THAT(Get(result), ElementsAre(2, 3, 4));
+    }
+    for (PJRT_Buffer* buffer : {made.alias_buffer, result}) Destroy(buffer);
+  }
+  for (PJRT_Buffer* buffer : {right, wrong}) Destroy(buffer);
+  Destroy(executable);
+}
+
+TEST_F(CApiTest, ADonationWaitsForACopyWhoseTargetComesLater) {
+  PJRT_LoadedExecutable* executable = Compile("donating f32[3]");
+  PJRT_Buffer* x = Put({1, 2, 3});
+  auto pointer = ARGS(Buffer_UnsafePointer);
+  pointer.buffer = x;
+  ASSERT_EQ(Message(api_->PJRT_Buffer_UnsafePointer(&pointer)), "");
+  const uintptr_t address = pointer.buffer_pointer;
+  auto args = ARGS(Buffer_CopyRawToHostFuture);
+  args.buffer = x;
+  args.offset = sizeof(float);
+  args.transfer_size = 2 * sizeof(float);
+  ASSERT_EQ(Message(api_->PJRT_Buffer_CopyRawToHostFuture(&args)), "");
+  auto donate = ARGS(Buffer_DonateWithControlDependency);
+  donate.buffer = x;
+  ASSERT_EQ(Message(api_->PJRT_Buffer_DonateWithControlDependency(&donate)), "");
+  PJRT_Buffer_DonateWithControlDependency_Callback_Args word = {
+      PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE, donate.callback_data,
+      PJRT_Error_Code_OK, "", 0};
+  donate.dependency_ready_callback(&word);
+  auto ready = ARGS(Buffer_ReadyEvent);
+  ready.buffer = donate.out_buffer;
+  ASSERT_EQ(Message(api_->PJRT_Buffer_ReadyEvent(&ready)), "");
+  auto is_ready = ARGS(Event_IsReady);
+  is_ready.event = ready.event;
+  EXPECT_EQ(Message(api_->PJRT_Event_IsReady(&is_ready)), "");
+  EXPECT_FALSE(is_ready.is_ready);
+  float target[2] = {};
+  PJRT_Buffer_CopyRawToHostFuture_Callback_Args told = {
+      PJRT_Buffer_CopyRawToHostFuture_Callback_Args_STRUCT_SIZE,
+      args.callback_data,
+      PJRT_Error_Code_OK,
+      nullptr,
+      0,
+      target};
+  args.future_ready_callback(&told);
+  EXPECT_EQ(Await(args.event), "");
+  EXPECT_THAT(target, ElementsAre(2, 3));
+  EXPECT_EQ(Await(ready.event), "");
+  // What was copied is nobody's: the next program takes the memory itself.
+  std::vector<PJRT_Buffer*> results;
+  ASSERT_EQ(Execute(executable, {donate.out_buffer}, &results), "");
+  pointer.buffer = results[0];
+  ASSERT_EQ(Message(api_->PJRT_Buffer_UnsafePointer(&pointer)), "");
+  EXPECT_EQ(pointer.buffer_pointer, address);
+  for (PJRT_Buffer* buffer : {x, donate.out_buffer, results[0]}) Destroy(buffer);
+  Destroy(executable);
+}
+
+TEST_F(CApiTest, TheCanonicalShapeIsRowMajorInEveryMemory) {
+  auto topology = ARGS(Client_TopologyDescription);
+  topology.client = client_;
+  ASSERT_EQ(Message(api_->PJRT_Client_TopologyDescription(&topology)), "");
+  const int64_t dims[] = {5, 7};
+  auto args = ARGS(TopologyDescription_MakeCanonicalShapeForMemorySpace);
+  args.topology = topology.topology;
+  args.memory_space_kind_id = 1;
+  args.dims = dims;
+  args.num_dims = 2;
+  args.element_type = PJRT_Buffer_Type_BF16;
+  ASSERT_EQ(Message(api_->PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace(&args)), "");
+  // Element type 16, dimensions, minor to major and what is dynamic, as xla_data.proto numbers them.
+  EXPECT_EQ(std::string(args.serialized_shape, args.serialized_shape_size),
+            std::string("\x10\x10\x1a\x02\x05\x07\x2a\x04\x0a\x02\x01\x00\x32\x02\x00\x00", 16));
+  args.serialized_shape_deleter(args.serialized_shape);
+  args.memory_space_kind_id = 3;
+  EXPECT_THAT(Message(api_->PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace(&args)),
+              HasSubstr("there are 0 to 2"));
 }
 
 TEST_F(CApiTest, TupledArgumentsArePassedFlat) {

@@ -2,8 +2,13 @@
 // frames.
 #include "xla/ffi/api/ffi.h"
 
+#include <algorithm>
+#include <atomic>
 #include <complex>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -12,6 +17,7 @@
 #include "absl/time/time.h"
 #include "core/memory/allocator.h"
 #include "core/runtime/custom_call.h"
+#include "core/tasks/arena.h"
 #include "gmock/gmock.h"
 #include "plugin/ffi/api.h"
 #include "plugin/ffi/handlers.h"
@@ -197,6 +203,45 @@ TEST(FfiTest, ContextOfARun) {
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(seen, "hello 3 9 allocated threads");
   EXPECT_EQ(allocator.Stats().bytes_in_use, 0);
+}
+
+// Many tasks, and one that waits for all of them.
+XLA_FFI_DEFINE_HANDLER(
+    kManyTasks,
+    [](ffi::ThreadPool pool) {
+      constexpr int kTasks = 5000;
+      struct Work {
+        std::mutex mutex;
+        std::set<std::thread::id> threads;
+        std::atomic<int> left{kTasks};
+      };
+      auto work = std::make_shared<Work>();
+      ffi::Promise promise;
+      ffi::Future future(promise);
+      for (int i = 0; i < kTasks; ++i) {
+        pool.Schedule([work] {
+          {
+            std::lock_guard<std::mutex> lock(work->mutex);
+            work->threads.insert(std::this_thread::get_id());
+          }
+          --work->left;
+        });
+      }
+      pool.Schedule([work, promise = std::make_shared<ffi::Promise>(std::move(promise))] {
+        while (work->left > 0) std::this_thread::yield();
+        std::lock_guard<std::mutex> lock(work->mutex);
+        seen = std::to_string(work->threads.size());
+        promise->SetAvailable();
+      });
+      return future;
+    },
+    ffi::Ffi::Bind().Ctx<ffi::ThreadPool>());
+
+TEST(FfiTest, TasksOfHandlersHaveNoThreadEach) {
+  ASSERT_TRUE(Register("many_tasks", kManyTasks).ok());
+  const absl::Status status = Call(SiteOf("many_tasks"), {});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_LE(std::stoi(seen), std::max(4, Arena::Get().size()));
 }
 
 XLA_FFI_DEFINE_HANDLER(

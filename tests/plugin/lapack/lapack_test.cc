@@ -270,22 +270,90 @@ TYPED_TEST(LapackTest, SchurAndHessenberg) {
   EXPECT_EQ(info.data[0], 0);
 }
 
-TYPED_TEST(LapackTest, Tridiagonal) {
-  using T = TypeParam;
-  Batch<T> dl = Random<T>(4, 0), d = Random<T>(4, 0), du = Random<T>(4, 0), x = Random<T>(4, 2), b(4, 2);
-  for (int64_t item = 0; item < 2; ++item) {
-    for (int64_t j = 0; j < 2; ++j) {
-      for (int64_t i = 0; i < 4; ++i) {
-        b.at(item, i, j) = d.at(item, i) * x.at(item, i, j);
-        if (i > 0) b.at(item, i, j) += dl.at(item, i) * x.at(item, i - 1, j);
-        if (i < 3) b.at(item, i, j) += du.at(item, i) * x.at(item, i + 1, j);
+// The product with what three diagonals stand for; of several right sides.
+template <typename T>
+Batch<T> MultiplyTridiagonal(const Batch<T>& lower, const Batch<T>& diagonal, const Batch<T>& upper,
+                             const Batch<T>& x) {
+  Batch<T> product(x.rows, x.columns);
+  for (int64_t item = 0; item < Batch<T>::kItems; ++item) {
+    for (int64_t j = 0; j < x.columns; ++j) {
+      for (int64_t i = 0; i < x.rows; ++i) {
+        product.at(item, i, j) = diagonal.at(item, i) * x.at(item, i, j);
+        if (i > 0) product.at(item, i, j) += lower.at(item, i) * x.at(item, i - 1, j);
+        if (i + 1 < x.rows) product.at(item, i, j) += upper.at(item, i) * x.at(item, i + 1, j);
       }
     }
   }
-  Batch<T> dl_out(4, 0), d_out(4, 0), du_out(4, 0), found(4, 2);
+  return product;
+}
+
+TYPED_TEST(LapackTest, Tridiagonal) {
+  using T = TypeParam;
+  Batch<T> dl = Random<T>(4, 0), d = Random<T>(4, 0), du = Random<T>(4, 0), x = Random<T>(4, 2);
+  Batch<T> b = MultiplyTridiagonal(dl, d, du, x), dl_out(4, 0), d_out(4, 0), du_out(4, 0), found(4, 2);
   Batch<int32_t> info(0, 0);
   EXPECT_CALL_OK(this->Target("gtsv"), "", {dl, d, du, b}, {dl_out, d_out, du_out, found, info});
   for (size_t i = 0; i < x.data.size(); ++i) EXPECT_LT(std::abs(found.data[i] - x.data[i]), 1e-9);
+}
+
+TYPED_TEST(LapackTest, TridiagonalSystemsMayBeSingular) {
+  using T = TypeParam;
+  constexpr const char* kTarget = "tridiagonal_solve_perturbed_ffi";
+  for (const int64_t n : {1, 2, 7}) {
+    Batch<T> dl = Random<T>(n, 0), d = Random<T>(n, 0), du = Random<T>(n, 0), x = Random<T>(n, 2),
+             found(n, 2);
+    Batch<T> b = MultiplyTridiagonal(dl, d, du, x);
+    ASSERT_TRUE(Call(kTarget, "", {dl, d, du, b}, {found}).ok());
+    for (size_t i = 0; i < x.data.size(); ++i) EXPECT_LT(std::abs(found.data[i] - x.data[i]), 1e-9) << n;
+  }
+  // -1 2 -1 has the eigenvalues 2 - 2 cos(pi k / (n + 1)) and sines for eigenvectors: two solutions with a
+  // shift by one, and the answer is its vector.
+  constexpr int64_t kN = 9;
+  Batch<T> side(kN, 0), diagonal(kN, 0), first = Random<T>(kN, 1), grown(kN, 1), again(kN, 1);
+  for (int64_t item = 0; item < 2; ++item) {
+    for (int64_t i = 0; i < kN; ++i) {
+      side.at(item, i) = -1;
+      diagonal.at(item, i) = 2 * std::cos(M_PI * (item + 3) / (kN + 1));
+    }
+  }
+  ASSERT_TRUE(Call(kTarget, "", {side, diagonal, side, first}, {grown}).ok());
+  for (T& value : grown.data) value *= 1e-12;
+  ASSERT_TRUE(Call(kTarget, "", {side, diagonal, side, grown}, {again}).ok());
+  for (int64_t item = 0; item < 2; ++item) {
+    const auto sine = [&](int64_t i) { return std::sin(M_PI * (item + 3) * (i + 1) / (kN + 1)); };
+    EXPECT_GT(std::abs(again.at(item, 0)), 1);
+    for (int64_t i = 0; i < kN; ++i) {
+      const T wanted = again.at(item, 0) * (sine(i) / sine(0));
+      EXPECT_LT(std::abs(again.at(item, i) - wanted), 1e-10 * std::abs(again.at(item, 0))) << i;
+    }
+  }
+  Batch<T> zero(3, 0), ones(3, 1), out(3, 1);
+  for (T& value : ones.data) value = 1;
+  ASSERT_TRUE(Call(kTarget, "", {zero, zero, zero, ones}, {out}).ok());
+  for (const T& value : out.data) EXPECT_TRUE(std::isfinite(std::abs(value)) && std::abs(value) > 1e6);
+  EXPECT_THAT(std::string(Call(kTarget, "", {zero, zero, zero, zero}, {out}).message()),
+              HasSubstr("right sides [..., n, k]"));
+}
+
+TEST(LapackTest, SparseMatrices) {
+  const auto shape = [](ElementType type, DimVector dims) { return Shape::Array(type, dims); };
+  // {{0, 5, 0, 7}, {}, {0, 0, -2, 0}}, and a fourth number that no row has.
+  std::vector<C> data = {5, 7, -2, 100}, dense = {1, 2, C(0, 1), 4, 5, 6, 7, 8}, out(6);
+  std::vector<int32_t> rows = {0, 2, 2, 3}, columns = {1, 3, 2, 9};
+  CustomCallSite site{.target = "cpu_csr_sparse_dense_ffi"};
+  site.operands = {shape(ElementType::kC128, {4}), shape(ElementType::kS32, {4}),
+                   shape(ElementType::kS32, {4}), shape(ElementType::kC128, {4, 2})};
+  site.results = {shape(ElementType::kC128, {3, 2})};
+  ServeLapack();
+  auto call = CustomCallRegistry::Get().Prepare(site);
+  ASSERT_TRUE(call.ok()) << call.status();
+  const void* in[] = {data.data(), rows.data(), columns.data(), dense.data()};
+  void* results[] = {out.data()};
+  ASSERT_TRUE((*call)->Start({}, in, results).Await().ok());
+  EXPECT_EQ(out, (std::vector<C>{C(49, 5), 76, 0, 0, -10, -12}));
+  site.operands[1] = shape(ElementType::kS64, {4});
+  EXPECT_THAT(std::string(CustomCallRegistry::Get().Prepare(site).status().message()),
+              HasSubstr("of one type"));
 }
 
 constexpr const char* kBothSides = "{compute_left = 78 : ui8, compute_right = 86 : ui8}";

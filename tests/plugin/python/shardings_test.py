@@ -232,6 +232,40 @@ def test_layouts_of_arguments_and_results():
     """, SHOAL_NUM_DEVICES="8")
 
 
+def test_layouts_that_compile_options_ask_for():
+    run("""
+    from jax._src.lib import xla_client as xc
+    from jax.experimental.layout import Format, Layout
+    device = jax.devices()[0]
+    x = r.standard_normal((5, 3), np.float32)
+    program = jax.jit(lambda a: (a * 2, a.sum(0))).lower(x).as_text()
+
+    def shape(dims, layout):
+        return xc.Shape.array_shape(np.dtype(np.float32), dims, layout)
+
+    def compiled(argument, result):
+        options = xc.CompileOptions()
+        options.argument_layouts = [argument]
+        options.executable_build_options.result_layout = xc.Shape.tuple_shape([result, shape((3,), (0,))])
+        return device.client.compile_and_load(program, xc.DeviceList((device,)), options)
+
+    columns = jax.device_put(x, Format(Layout((1, 0)), jax.sharding.SingleDeviceSharding(device)))
+    for argument, given in ((shape((5, 3), (0, 1)), columns), (shape((5, 3), (1, 0)), jax.device_put(x, device))):
+        for result in ((0, 1), (1, 0)):
+            outs = compiled(argument, shape((5, 3), result)).execute_sharded([given]).disassemble_into_single_device_arrays()
+            np.testing.assert_array_equal(outs[0][0], x * 2)
+            np.testing.assert_allclose(outs[1][0], x.sum(0), 1e-5)
+            assert outs[0][0].format.layout.major_to_minor == result[::-1], outs[0][0].format
+    for argument, told in ((shape((3, 5), (0, 1)), "f32[3,5]"), (shape((5, 3, 1), (0, 1, 2)), "f32[5,3,1]")):
+        try:
+            compiled(argument, shape((5, 3), (1, 0)))
+        except Exception as error:
+            assert told in str(error) and "f32[5,3]" in str(error), error
+        else:
+            raise AssertionError("a layout of another array was taken")
+    """)
+
+
 def test_ragged_all_to_all():
     run(MESH + """
     # Device s sends sizes[s, t] rows to device t of its group, from wherever it has them to wherever t wants them.
