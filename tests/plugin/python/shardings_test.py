@@ -237,7 +237,7 @@ def test_layouts_that_compile_options_ask_for():
     from jax._src.lib import xla_client as xc
     from jax.experimental.layout import Format, Layout
     device = jax.devices()[0]
-    x = r.standard_normal((5, 3), np.float32)
+    x = np.random.default_rng(0).standard_normal((5, 3), np.float32)
     program = jax.jit(lambda a: (a * 2, a.sum(0))).lower(x).as_text()
 
     def shape(dims, layout):
