@@ -10,8 +10,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 # LLVM is linked statically, abseil, protobuf and oneTBB as shared libraries (plugin/api/CMakeLists.txt says why); Open MPI
 # and UCX only into modules that are loaded on demand.
 DEBIAN_PACKAGES=(
-  g++ cmake ninja-build mold ccache git
-  llvm-19-dev clang-19 libclang-rt-19-dev clang-tidy-19 clang-format-19
+  g++ cmake ninja-build ccache git
+  llvm-19-dev clang-19 lld-19 libclang-rt-19-dev clang-tidy-19 clang-format-19
   libabsl-dev libprotobuf-dev protobuf-compiler libtbb-dev libgtest-dev libgmock-dev
   libopenmpi-dev openmpi-bin libucx-dev zlib1g-dev libzstd-dev
   python3 python3-dev python3-venv iproute2 universal-ctags

@@ -1,6 +1,7 @@
 #include "collectives/reduce/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <type_traits>
@@ -38,15 +39,22 @@ struct Product {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
 };
+// Of zeros, -0 is the less: so the order in which devices are combined does not matter.
 struct Min {
   template <typename T>
   T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (a == b) return std::signbit(a) ? a : b;
+    }
     return a < b || a != a ? a : b;
   }
 };
 struct Max {
   template <typename T>
   T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (a == b) return std::signbit(a) ? b : a;
+    }
     return a > b || a != a ? a : b;
   }
 };

@@ -2,8 +2,8 @@
 // type. Runs on the calling thread; pure; thread-safe.
 //
 // The sources are combined one after another in their order, per element; bf16, f16 and narrower floats in
-// f32 with one rounding at the end. min and max hand on NaN. Integers wrap; sub-byte ones wrap in their own
-// width. pred is logical: sum and max are or, product and min are and.
+// f32 with one rounding at the end. min and max hand on NaN and take -0 for less than +0. Integers wrap;
+// sub-byte ones wrap in their own width. pred is logical: sum and max are or, product and min are and.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,10 @@ T Combine(ReductionKind kind, T a, T b) {
     case ReductionKind::kProduct:
       return a * b;
     case ReductionKind::kMin:
+      if (a == b) return std::signbit(a) ? a : b;
       return std::isnan(a) || a < b ? a : b;
     case ReductionKind::kMax:
+      if (a == b) return std::signbit(a) ? b : a;
       return std::isnan(a) || a > b ? a : b;
     default:
       return 0;
@@ -182,6 +184,16 @@ TEST(NarrowTest, BytesAgreeWithCoreTypesBitForBit) {
       ASSERT_EQ(got, FloatToBits(type, x)) << ElementTypeName(type) << " " << x;
     }
   }
+}
+
+TEST(ReduceTest, MinusZeroIsLess) {
+  const std::vector<double> a = {0.0, -0.0, -0.0, 0.0}, b = {-0.0, 0.0, -0.0, 0.0};
+  const void* pointers[] = {a.data(), b.data()};
+  std::vector<double> out(4);
+  Reduce(ElementType::kF64, ReductionKind::kMax, pointers, out.data(), 4);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(std::signbit(out[i]), i == 2) << i;
+  Reduce(ElementType::kF64, ReductionKind::kMin, pointers, out.data(), 4);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(std::signbit(out[i]), i != 3) << i;
 }
 
 TEST(ReduceTest, FloatsAndNaN) {

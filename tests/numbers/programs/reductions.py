@@ -19,6 +19,22 @@ def nan_rows(n):
     return [ties, late, scattered, np.full(n, NAN), np.full(n, -np.inf), np.full(n, np.inf)]
 
 
+def check_zeros_have_an_order():
+    """maximum and minimum of IEEE 754: -0 is less than +0, in whatever order they come."""
+    for dtype in TYPES:
+        x, y = (np.resize(v, 77).astype(dtype) for v in ([-0.0, 0.0, -0.0, 0.0, 2.0], [0.0, -0.0, -0.0, 0.0, -2.0]))
+        for function, folded, negative in ((jnp.maximum, jnp.max, np.signbit(x) & np.signbit(y)),
+                                           (jnp.minimum, jnp.min, np.signbit(x) | np.signbit(y))):
+            np.testing.assert_array_equal(np.signbit(np.asarray(jax.jit(function)(x, y))), negative)
+            for size in SIZES:
+                zeros = np.full(size, -0.0 if folded is jnp.max else 0.0).astype(dtype)
+                other = -zeros[:1]
+                assert np.signbit(np.asarray(jax.jit(folded)(zeros))) == np.signbit(zeros[0])
+                for place in (0, size // 2, size - 1):
+                    mixed = np.insert(zeros, place, other)
+                    assert np.signbit(np.asarray(jax.jit(folded)(mixed))) == np.signbit(other[0]), (dtype, size, place)
+
+
 def check_argmax_takes_the_first_of_ties_and_of_nans():
     for n in SIZES:
         for row in nan_rows(n):
