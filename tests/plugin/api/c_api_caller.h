@@ -79,6 +79,17 @@ class CApiTest : public ::testing::Test {
     DestroyEvent(event);
     return message;
   }
+  // The event of a buffer that is not ready yet, for Await.
+  PJRT_Event* PendingReadyEvent(PJRT_Buffer* buffer) {
+    auto args = ARGS(Buffer_ReadyEvent);
+    args.buffer = buffer;
+    EXPECT_EQ(Message(api_->PJRT_Buffer_ReadyEvent(&args)), "");
+    auto is_ready = ARGS(Event_IsReady);
+    is_ready.event = args.event;
+    EXPECT_EQ(Message(api_->PJRT_Event_IsReady(&is_ready)), "");
+    EXPECT_FALSE(is_ready.is_ready);
+    return args.event;
+  }
   void Destroy(PJRT_Buffer* buffer) {
     auto args = ARGS(Buffer_Destroy);
     args.buffer = buffer;

@@ -278,18 +278,12 @@ TEST_F(CApiTest, ADonatedBufferWaitsForTheCallersWord) {
     deleted.buffer = x;
     EXPECT_EQ(Message(api_->PJRT_Buffer_IsDeleted(&deleted)), "");
     EXPECT_TRUE(deleted.is_deleted);
-    auto ready = ARGS(Buffer_ReadyEvent);
-    ready.buffer = args.out_buffer;
-    ASSERT_EQ(Message(api_->PJRT_Buffer_ReadyEvent(&ready)), "");
-    auto is_ready = ARGS(Event_IsReady);
-    is_ready.event = ready.event;
-    EXPECT_EQ(Message(api_->PJRT_Event_IsReady(&is_ready)), "");
-    EXPECT_FALSE(is_ready.is_ready);
+    PJRT_Event* ready = PendingReadyEvent(args.out_buffer);
     PJRT_Buffer_DonateWithControlDependency_Callback_Args word = {
         PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE, args.callback_data,
         fails ? PJRT_Error_Code_ABORTED : PJRT_Error_Code_OK, "no more", fails ? 7u : 0u};
     args.dependency_ready_callback(&word);
-    EXPECT_EQ(Await(ready.event), fails ? "no more" : "");
+    EXPECT_EQ(Await(ready), fails ? "no more" : "");
     if (!fails) {
       EXPECT_THAT(Get(args.out_buffer), ElementsAre(1, 2, 3));
     }
@@ -377,13 +371,7 @@ TEST_F(CApiTest, ADonationWaitsForACopyWhoseTargetComesLater) {
       PJRT_Buffer_DonateWithControlDependency_Callback_Args_STRUCT_SIZE, donate.callback_data,
       PJRT_Error_Code_OK, "", 0};
   donate.dependency_ready_callback(&word);
-  auto ready = ARGS(Buffer_ReadyEvent);
-  ready.buffer = donate.out_buffer;
-  ASSERT_EQ(Message(api_->PJRT_Buffer_ReadyEvent(&ready)), "");
-  auto is_ready = ARGS(Event_IsReady);
-  is_ready.event = ready.event;
-  EXPECT_EQ(Message(api_->PJRT_Event_IsReady(&is_ready)), "");
-  EXPECT_FALSE(is_ready.is_ready);
+  PJRT_Event* ready = PendingReadyEvent(donate.out_buffer);
   float target[2] = {};
   PJRT_Buffer_CopyRawToHostFuture_Callback_Args told = {
       PJRT_Buffer_CopyRawToHostFuture_Callback_Args_STRUCT_SIZE,
@@ -395,7 +383,7 @@ TEST_F(CApiTest, ADonationWaitsForACopyWhoseTargetComesLater) {
   args.future_ready_callback(&told);
   EXPECT_EQ(Await(args.event), "");
   EXPECT_THAT(target, ElementsAre(2, 3));
-  EXPECT_EQ(Await(ready.event), "");
+  EXPECT_EQ(Await(ready), "");
   // What was copied is nobody's: the next program takes the memory itself.
   std::vector<PJRT_Buffer*> results;
   ASSERT_EQ(Execute(executable, {donate.out_buffer}, &results), "");
