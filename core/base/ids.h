@@ -37,8 +37,6 @@ using ProcessId = StrongId<struct ProcessIdTag, int32_t>;
 using HostId = StrongId<struct HostIdTag, int32_t>;
 // A participant of one SPMD program: its position in the program's device assignment.
 using PartitionId = StrongId<struct PartitionIdTag, int32_t>;
-// A position within one communication group, 0 to size-1.
-using Rank = StrongId<struct RankTag, int32_t>;
 // One execution of a program, the same on every process (PJRT's launch id).
 using RunId = StrongId<struct RunIdTag, int64_t>;
 

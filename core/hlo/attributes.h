@@ -170,8 +170,7 @@ struct FusionAttributes {  // fusion
 struct CollectiveAttributes {  // the collectives. Groups and pairs hold partition ids after import.
   Groups replica_groups;       // empty: one group of all
   Pairs source_target_pairs;   // collective-permute
-  IntVector
-      dimensions;  // all-gather, reduce-scatter: the dimension; all-to-all: split, then concat dimension
+  IntVector dimensions;        // all-gather, reduce-scatter: one; all-to-all: the split, the concatenated
   int64_t channel_id = 0;
   bool use_global_device_ids = false;
   SHOAL_FIELDS(v("channel_id", channel_id); v("replica_groups", replica_groups);

@@ -88,14 +88,6 @@ void Computation::Remove(Instruction* instruction) {
   if (empty_slots_ * 2 > static_cast<int64_t>(slots_.size())) DropEmptySlots();
 }
 
-void Computation::RemoveParameter(int64_t number) {
-  Remove(parameters_[number]);
-  parameters_.erase(parameters_.begin() + number);
-  for (size_t i = number; i < parameters_.size(); ++i) {
-    parameters_[i]->set_attributes(ParameterAttributes{static_cast<int64_t>(i)});
-  }
-}
-
 void Computation::DropEmptySlots() {
   slots_.erase(std::remove(slots_.begin(), slots_.end(), nullptr), slots_.end());
   empty_slots_ = 0;
@@ -141,17 +133,6 @@ void Computation::SetOrder(absl::Span<Instruction* const> order) {
   }
   slots_ = std::move(sorted);
   empty_slots_ = 0;
-}
-
-std::vector<Instruction*> Computation::Callers() const {
-  std::vector<Instruction*> callers;
-  for (Computation* computation : module_->computations()) {
-    for (Instruction* instruction : computation->instructions()) {
-      const auto& called = instruction->called_;
-      if (std::find(called.begin(), called.end(), this) != called.end()) callers.push_back(instruction);
-    }
-  }
-  return callers;
 }
 
 }  // namespace shoal

@@ -37,11 +37,6 @@ void Instruction::ReplaceAllUsesWith(Instruction* with) {
   if (parent_->root() == this) parent_->set_root(with);
 }
 
-bool Instruction::SameAs(const Instruction& other) const {
-  return opcode_ == other.opcode_ && shape_ == other.shape_ && operands_ == other.operands_ &&
-         called_ == other.called_ && shardings_ == other.shardings_ && attributes_ == other.attributes_;
-}
-
 std::string Instruction::ToString() const {
   return absl::StrCat("%", name_, " = ", shape_.ToString(), " ", OpcodeName(opcode_), "(",
                       absl::StrJoin(operands_, ", ",

@@ -79,9 +79,6 @@ class Instruction {
   void ReplaceOperand(int64_t i, Instruction* with);
   // Every user, and the computation's root if this is it, gets `with` instead.
   void ReplaceAllUsesWith(Instruction* with);
-  // Whether another instruction computes the same from the same operands (called computations compared by
-  // identity).
-  bool SameAs(const Instruction& other) const;
   // "%add.3 = f32[4] add(%a, %b)", for messages.
   std::string ToString() const;
 
@@ -131,17 +128,12 @@ class Computation {
   // A copy of `from` (of any computation of any module) with other operands: attributes, shardings, op_name
   // and called computations are taken over (of another module: cloned into this one).
   Instruction* AddClone(const Instruction& from, absl::Span<Instruction* const> operands);
-  // REQUIRES: no users, not the root. A parameter's removal leaves the numbers of others alone
-  // (RemoveParameter).
+  // REQUIRES: no users, not the root. A parameter's removal leaves the numbers of others alone.
   void Remove(Instruction* instruction);
-  // Removes an unused parameter and renumbers those after it.
-  void RemoveParameter(int64_t number);
   // Restores "operands before users", otherwise keeping the present order. False if there is a cycle.
   bool SortTopologically();
   // Sets the order outright. REQUIRES: a permutation of the instructions that is topological.
   void SetOrder(absl::Span<Instruction* const> order);
-  // The instructions that call this computation, in every computation of the module.
-  std::vector<Instruction*> Callers() const;
 
  private:
   friend class Module;

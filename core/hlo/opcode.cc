@@ -28,12 +28,6 @@ constexpr Opcode kOpcodes[] = {
 #undef SHOAL_OPCODE
 };
 
-constexpr absl::string_view kStems[] = {
-#define SHOAL_STEM(name, stem) #stem,
-    HLO_FAMILY_LIST(SHOAL_STEM)
-#undef SHOAL_STEM
-};
-
 const Row& RowOf(Opcode opcode) { return kRows[static_cast<int>(opcode)]; }
 
 }  // namespace
@@ -42,7 +36,6 @@ absl::string_view OpcodeName(Opcode opcode) { return RowOf(opcode).name; }
 absl::Span<const Opcode> AllOpcodes() { return kOpcodes; }
 int OpcodeArity(Opcode opcode) { return RowOf(opcode).arity; }
 OpFamily FamilyOf(Opcode opcode) { return RowOf(opcode).family; }
-absl::string_view FamilyStem(OpFamily family) { return kStems[static_cast<int>(family)]; }
 bool IsCommutative(Opcode opcode) { return RowOf(opcode).flags & kCommutative; }
 bool IsCrossDevice(Opcode opcode) { return RowOf(opcode).flags & kCrossDevice; }
 bool HasSideEffect(Opcode opcode) { return RowOf(opcode).flags & kSideEffect; }

@@ -28,7 +28,6 @@ absl::StatusOr<Opcode> ParseOpcode(absl::string_view name);
 absl::Span<const Opcode> AllOpcodes();
 int OpcodeArity(Opcode opcode);  // -1: any number of operands
 OpFamily FamilyOf(Opcode opcode);
-absl::string_view FamilyStem(OpFamily family);  // "reduce_window"
 
 bool IsCommutative(Opcode opcode);
 bool IsCrossDevice(Opcode opcode);  // a collective: every member of its group must run it

@@ -102,13 +102,6 @@ struct Sharding {
   }
 };
 
-// How many parts dimension `d` is split into.
-inline int64_t ShardCount(const DimSharding& d) {
-  int64_t n = 1;
-  for (const AxisRef& a : d.axes) n *= a.size;
-  return n;
-}
-
 // "{mesh<[x=4,y=2]>, [{x}, {y:(2)2, ?}], replicated={z}}", for dumps and messages.
 std::string ToString(const Mesh& mesh);
 std::string ToString(const Sharding& sharding);

@@ -48,7 +48,6 @@ bool Literal::IsSplat() const {
   return size_bytes() <= width || std::memcmp(data(), data() + width, size_bytes() - width) == 0;
 }
 
-bool Literal::IsAllZeroBits() const { return bytes_->find_first_not_of('\0') == std::string::npos; }
 
 int64_t Literal::AsInt(int64_t i) const {
   switch (ByteWidth(shape_.element_type())) {

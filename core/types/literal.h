@@ -43,8 +43,6 @@ class Literal {
   }
   // Whether all elements have the same bytes (true for none and for one).
   bool IsSplat() const;
-  // True if all bits are zero.
-  bool IsAllZeroBits() const;
   // Nearest double of the element at `i` (real part of a complex one); exact for integers below 2^53.
   double AsDouble(int64_t i) const;
   // The integer at `i` for integer types and pred; u64 wraps.
