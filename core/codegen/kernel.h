@@ -19,19 +19,16 @@
 //
 // What may stand in a fusion (CanFuse tells of one instruction):
 //  - elementwise operations, constants (the big ones are better operands), iota, broadcast, reshape,
-//  transpose, slice,
-//    reverse, pad, concatenate, dynamic-slice, dynamic-update-slice, gather, convert, bitcast-convert,
-//    reduce, and get-tuple-element of a reduce with several results;
+//    transpose, slice, reverse, pad, concatenate, dynamic-slice, dynamic-update-slice, gather, convert,
+//    bitcast-convert, reduce, and get-tuple-element of a reduce with several results;
 //  - the root is one of these, or a tuple of such roots which all have the same dimensions (multi-output), or
-//  whose
-//    reduces all have the same operand dimensions and the same reduced dimensions;
+//    whose reduces all have the same operand dimensions and the same reduced dimensions;
 //  - best: at most one reduce on any path, with elementwise operations before and after it (the hero's loops
-//  are
-//    vectorised and split; a reduce elsewhere is recomputed for every element that reads it);
+//    are vectorised and split; a reduce elsewhere is recomputed for every element that reads it);
 //  - a dynamic-update-slice at the root is done in place if operand 0 is a parameter and shares its buffer
-//  with the
-//    output: only the window is written. Its other operands may be fused; they must not read that parameter
-//    but at the same window, which the caller has to ensure (a kernel reads the update before it writes).
+//    with the output: only the window is written. Its other operands may be fused; they must not read that
+//    parameter but at the same window, which the caller has to ensure (a kernel reads the update before it
+//    writes).
 // Anything else is emitted alone: EmitKernel(instruction).
 //
 // EmitKernel on an instruction that has no emitter gives Unimplemented naming it. Not thread-safe for one

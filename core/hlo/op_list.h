@@ -1,5 +1,5 @@
 // The table of operations and the list of their families. Everything else about operations (enum, names,
-// arity, facet tables of each layer, coverage report) is derived from these two lists.
+// arity, facet tables of each layer) is derived from these two lists.
 //
 // O(enum, HLO text, arity (-1: any), family, flags), sorted by enum within its family. The names and meanings
 // are XLA HLO's, so that the text and proto forms mean the same to XLA's tools; the family `sharding` is

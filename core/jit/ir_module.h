@@ -16,8 +16,7 @@ namespace shoal {
 
 struct IrContext {
   llvm::LLVMContext llvm;
-  std::unique_ptr<llvm::Module>
-      elementary;  // read when the first function is asked for; bodies when asked for
+  std::unique_ptr<llvm::Module> elementary;  // read with the first function; bodies when asked for
   int uses = 0;
 };
 

@@ -3,12 +3,11 @@
 // Values become slices of parameters, results, one block of temporaries and one block of constants. Values
 // share a slice where that saves a copy, if they are never needed at the same time:
 //   - state of a loop: initial value, what condition and body see, the body's result and the loop's result
-//   are one slice;
-//     what cannot be (a swap, a constant, a value still needed) is copied when the loop is entered or at the
-//     end of its body;
+//     are one slice; what cannot be (a swap, a constant, a value still needed) is copied when the loop is
+//     entered or at the end of its body;
 //   - a conditional's branches write into its results;
 //   - the entry's results are written where the caller wants them; a donated parameter's memory becomes a
-//   result's;
+//     result's;
 //   - an instruction writes over an operand that it reads last, if `share` allows it.
 // Copies that remain are listed here, in an order in which they can be done one after another. Deterministic.
 #pragma once

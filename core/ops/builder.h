@@ -59,8 +59,7 @@ class HloBuilder {
 
   // Values from nothing.
   Instruction* Constant(Literal value);
-  Instruction* Scalar(ElementType type,
-                      double value);  // rounded to the type, as a conversion of the number does
+  Instruction* Scalar(ElementType type, double value);  // rounded as a conversion of the number is
   Instruction* Splat(const Shape& shape, double value);
   Instruction* Iota(const Shape& shape, int64_t dimension);
 

@@ -61,8 +61,7 @@ class KernelGroups {
   std::vector<KernelGroup> groups_;
   absl::flat_hash_map<const Instruction*, Reads> reads_;   // by root
   absl::flat_hash_map<const Instruction*, int> group_of_;  // by root
-  absl::flat_hash_map<const Instruction*, int>
-      last_reader_;  // by array: the latest group that reads it in place
+  absl::flat_hash_map<const Instruction*, int> last_reader_;  // by array: the latest group, in place
   absl::flat_hash_map<const Instruction*, int> position_;  // in plan_.instructions()
   // A Fenwick tree of maxima: up to a position, the last root of any joined kernel that begins there or
   // before.

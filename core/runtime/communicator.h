@@ -66,11 +66,11 @@ struct CollectiveOp {
   ReductionKind reduction = ReductionKind::kSum;  // of all-reduce and reduce-scatter
   std::vector<CollectiveArray> arrays;            // several after combining; moved together
   std::vector<std::vector<PartitionId>> groups;   // disjoint; who is in none gets zeros of a broadcast
-  std::vector<std::pair<PartitionId, PartitionId>>
-      pairs;           // of permute: source, target; no source gives zeros
+  // Of permute: source, target; no source gives zeros.
+  std::vector<std::pair<PartitionId, PartitionId>> pairs;
   int64_t number = 0;  // position among the collectives of its program
-  uint64_t program_fingerprint =
-      0;             // of the partitioned program: differs where processes compiled something else
+  // Of the partitioned program: differs where processes compiled something else.
+  uint64_t program_fingerprint = 0;
   std::string name;  // "all-reduce.3 f32[4,8]", for messages
 };
 

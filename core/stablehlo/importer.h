@@ -135,8 +135,8 @@ class OpImporter {
 
   // Attributes. Without a default a missing one is InvalidArgument.
   const MlirAttribute* Find(absl::string_view name) const { return op_.Find(name); }
-  absl::StatusOr<IntVector> Ints(
-      absl::string_view name) const;  // array, dense or not, of any rank, flattened
+  // Of an array, dense or not, of any rank, flattened.
+  absl::StatusOr<IntVector> Ints(absl::string_view name) const;
   absl::StatusOr<IntVector> IntsOr(absl::string_view name, size_t count, int64_t value) const;
   absl::StatusOr<int64_t> Int(absl::string_view name) const;
   absl::StatusOr<int64_t> IntOr(absl::string_view name, int64_t value) const;

@@ -31,8 +31,7 @@ struct PjRtClientOptions {
   std::optional<int> process_id;   // jax.distributed's; absent: the launcher finds out
   std::optional<int> process_count;
   std::string coordinator;  // where process 0 may listen, if neither a store nor a launcher tells
-  bool zero_copy_host_buffers =
-      true;  // false: callers that ask for zero copy get a copy, and may write at once
+  bool zero_copy_host_buffers = true;  // false: who asks for zero copy gets a copy, and may write at once
   std::unique_ptr<KeyValueStore> store;  // the caller's; null: the launcher finds one
   PjRtCompiler compiler;
 };

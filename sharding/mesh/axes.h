@@ -5,7 +5,7 @@
 // devices' coordinates exactly if these intervals meet. The *atoms* of a list are the same list with every
 // part cut into prime factors, so that lists written differently compare element by element:
 //
-//   mesh x=4:   Atoms([x])  ==  [x:(1)2, x:(2)2]        Merged(mesh, that)  ==  [x]
+//   mesh x=4:   Atoms([x])  ==  [x:(1)2, x:(2)2]        Merged(that)  ==  [x]
 #pragma once
 
 #include <cstdint>

@@ -32,10 +32,10 @@ Literal IdentityOf(Opcode combiner, ElementType type) {
 SpmdContext::SpmdContext(Module& module, std::shared_ptr<const Mesh> mesh)
     : module_(module), mesh_(std::move(mesh)), next_channel_(HighestChannel(module) + 1) {}
 
-Computation* SpmdContext::Region(Opcode opcode, ElementType type) {
-  Computation*& region = regions_[{opcode, type}];
-  if (region == nullptr) region = AddScalarBody(module_, opcode, type);
-  return region;
+Computation* SpmdContext::ScalarBody(Opcode opcode, ElementType type) {
+  Computation*& body = scalar_bodies_[{opcode, type}];
+  if (body == nullptr) body = AddScalarBody(module_, opcode, type);
+  return body;
 }
 
 Instruction* LocalBuilder::Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
@@ -149,7 +149,7 @@ CollectiveAttributes LocalBuilder::Among(const AxisList& axes, IntVector dimensi
 
 Instruction* LocalBuilder::AllReduce(Instruction* x, const AxisList& axes, Opcode combiner) {
   return Add(Opcode::kAllReduce, x->shape(), {x}, Among(axes, {}),
-             {context_.Region(combiner, x->shape().element_type())});
+             {context_.ScalarBody(combiner, x->shape().element_type())});
 }
 
 Instruction* LocalBuilder::AllGather(Instruction* x, const AxisList& axes, int64_t dim) {
@@ -162,7 +162,7 @@ Instruction* LocalBuilder::ReduceScatter(Instruction* x, const AxisList& axes, i
   DimVector dims(x->shape().dims().begin(), x->shape().dims().end());
   dims[dim] /= SizeOf(axes);
   return Add(Opcode::kReduceScatter, x->shape().WithDims(dims), {x}, Among(axes, {dim}),
-             {context_.Region(combiner, x->shape().element_type())});
+             {context_.ScalarBody(combiner, x->shape().element_type())});
 }
 
 Instruction* LocalBuilder::CollectiveBroadcast(Instruction* x, const AxisList& axes, int64_t part) {

@@ -25,13 +25,13 @@ class SpmdContext {
   const std::shared_ptr<const Mesh>& mesh_ptr() const { return mesh_; }
   int64_t NextChannel() { return next_channel_++; }
   // (type[], type[]) -> type[] by one operation.
-  Computation* Region(Opcode opcode, ElementType type);
+  Computation* ScalarBody(Opcode opcode, ElementType type);
 
  private:
   Module& module_;
   std::shared_ptr<const Mesh> mesh_;
   int64_t next_channel_ = 1;
-  absl::flat_hash_map<std::pair<Opcode, ElementType>, Computation*> regions_;
+  absl::flat_hash_map<std::pair<Opcode, ElementType>, Computation*> scalar_bodies_;
 };
 
 class LocalBuilder : public HloBuilder {
@@ -54,7 +54,7 @@ class LocalBuilder : public HloBuilder {
   // s32[] the value for this device's part along `axes`; one a part.
   Instruction* OfPart(const AxisList& axes, absl::Span<const int64_t> values);
   Instruction* ConstantS32(int64_t value);
-  // A scalar with all bits zero; the identity of `combiner`'s opcode for `type` is Identity.
+  // A scalar with all bits zero.
   Instruction* Zero(ElementType type);
 
   Instruction* BroadcastScalar(Instruction* scalar, absl::Span<const int64_t> dims);
@@ -95,8 +95,7 @@ class LocalBuilder : public HloBuilder {
   absl::flat_hash_map<int64_t, Instruction*> constants_;
 };
 
-// The value that `combiner` leaves alone: 0 for add, or, xor; 1 for multiply; all ones for and; the largest
-// for minimum, the smallest for maximum.
+// ReductionIdentity (core/ops/reduction.h) of a combiner; zero for any other opcode.
 Literal IdentityOf(Opcode combiner, ElementType type);
 
 }  // namespace shoal
