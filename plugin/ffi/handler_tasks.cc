@@ -30,11 +30,8 @@ void HandlerTasks::Submit(std::function<void()> task) {
   }
   try {
     WaitingThreads::Get().Submit([this] { Work(); });
-  } catch (...) {  // there is no thread at all: the handler runs the task itself
-    std::lock_guard<std::mutex> lock(mutex_);
-    --working_;
-    tasks_.pop_back();
-    throw;
+  } catch (...) {  // the system gives no thread: the handler runs what waits itself
+    Work();
   }
 }
 

@@ -17,8 +17,8 @@ class HandlerTasks {
   static HandlerTasks& Get();
   // What a handler is told.
   int num_threads() const;
-  // Runs `task`, which must not throw, after those that came before it have begun. Throws where the system
-  // gives no thread.
+  // Runs `task`, which must not throw, after those that came before it have begun; before it returns, where
+  // the system gives no thread.
   void Submit(std::function<void()> task);
 
  private:

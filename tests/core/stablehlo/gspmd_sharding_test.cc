@@ -85,14 +85,14 @@ TEST(GspmdShardingTest, OtherKinds) {
   auto shardings =
       ParseGspmdShardings("{{devices=[4]<=[4] metadata={op_name=\"a\"}}, {replicated}}", tuple, 4);
   ASSERT_TRUE(shardings.ok()) << shardings.status();
-  EXPECT_EQ(ToString((*shardings)[0]), "{mesh<[s0=4]>, [{s0}]}");
+  EXPECT_EQ(ToString((*shardings)[0]), "{mesh<[s2=2,s1=2]>, [{s2,s1}]}");
   EXPECT_TRUE((*shardings)[1].dims.empty());
 }
 
 TEST(GspmdShardingTest, ManualAxesAreOnNoDimension) {
   const Shape shape = Shape::Array(ElementType::kF32, {8});
   const absl::string_view text = "{devices=[2,2,2]<=[2,4]T(1,0) last_tile_dims={manual, replicated}}";
-  EXPECT_EQ(ToString(Parse(text, shape, 8)), "{mesh<[s0=2,s1=2,s2=2]>, [{s0}]}");
+  EXPECT_EQ(ToString(Parse(text, shape, 8)), "{mesh<[s4=2,s2=2,s1=2]>, [{s2}]}");
   // Tile (i,j,k) is device (4i+2j+k)%2*4 + (4i+2j+k)/2: the manual j has step 1, that of the dimension 2.
   EXPECT_THAT(*GspmdManualAxes(text, shape, 8), testing::ElementsAre("s1"));
   EXPECT_EQ(Parse("{devices=[2,4]<=[8] last_tile_dims={unreduced}}", shape, 8).unreduced.size(), 2);

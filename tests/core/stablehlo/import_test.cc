@@ -142,7 +142,7 @@ TEST(ImportTest, ShardingsOfInnerFunctionsStandOnTheirParameters) {
   const Instruction* call = Find(*module, Opcode::kCall);
   ASSERT_NE(call, nullptr);
   ASSERT_NE(call->called(0)->parameter(0)->sharding(), nullptr);
-  EXPECT_EQ(ToString(*call->called(0)->parameter(0)->sharding()), "{mesh<[s0=4]>, [{s0}]}");
+  EXPECT_EQ(ToString(*call->called(0)->parameter(0)->sharding()), "{mesh<[s2=2,s1=2]>, [{s2,s1}]}");
 }
 
 TEST(ImportTest, AnAliasNeedsItsResult) {
