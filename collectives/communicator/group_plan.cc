@@ -252,7 +252,11 @@ void ArrayPlanner::AllReduce() {
   }
   if (options_.deterministic) return OrderedAllReduce();
   Schedule schedule = Build(CollectiveKind::kAllReduce, bytes_);
-  if (RoundsTwice(schedule)) return IsOrderedBetter(schedule) ? OrderedAllReduce() : ReduceInF32();
+  if (RoundsTwice(schedule)) {
+    // What goes to everybody in one round goes as f32: to read all arrays would be two.
+    const bool ordered = IsOrderedBetter(schedule) && schedule.rounds.size() > 1;
+    return ordered ? OrderedAllReduce() : ReduceInF32();
+  }
   MemoryRef source = Input(0);
   if (members_ > 1 || (options_.aliased && !schedule.in_place)) {
     source = schedule.in_place ? Output(0) : Staging(bytes_);

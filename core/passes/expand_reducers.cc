@@ -8,6 +8,7 @@
 #include "core/ops/builder.h"
 #include "core/ops/map.h"
 #include "core/ops/reduction.h"
+#include "core/passes/inline_calls.h"
 
 namespace shoal {
 namespace {
@@ -21,16 +22,11 @@ bool IsReduction(const Instruction& op) {
   return op.opcode() == Opcode::kAllReduce || op.opcode() == Opcode::kReduceScatter;
 }
 
-absl::StatusOr<int64_t> GroupSizeOf(const Instruction& op) {
-  const Groups& groups = op.attributes<CollectiveAttributes>().replica_groups;
-  const ModuleConfig& config = op.parent()->parent()->config();
-  if (groups.empty()) return config.num_partitions * config.num_replicas;
-  for (const IntVector& group : groups) {
-    if (group.size() == groups[0].size()) continue;
-    return absl::UnimplementedError(absl::StrCat("its groups are of ", groups[0].size(), " and of ",
-                                                 group.size(), " members: give it groups of one size"));
-  }
-  return static_cast<int64_t>(groups[0].size());
+const Groups& GroupsOf(const Instruction& op) { return op.attributes<CollectiveAttributes>().replica_groups; }
+
+bool IsRagged(const Groups& groups) {
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](const IntVector& group) { return group.size() != groups[0].size(); });
 }
 
 CollectiveAttributes Along(const Instruction& op, IntVector dimensions) {
@@ -40,7 +36,7 @@ CollectiveAttributes Along(const Instruction& op, IntVector dimensions) {
 }
 
 // The `count` equal blocks of x along `dimension`, combined.
-absl::StatusOr<Instruction*> CombineBlocks(HloBuilder& b, const Computation& reducer, Instruction* x,
+absl::StatusOr<Instruction*> CombineBlocks(HloBuilder& b, Computation& reducer, Instruction* x,
                                            int64_t dimension, int64_t count) {
   const int64_t size = x->shape().dim(dimension) / count;
   Instruction* combined = b.SliceInDim(x, dimension, 0, size);
@@ -51,16 +47,55 @@ absl::StatusOr<Instruction*> CombineBlocks(HloBuilder& b, const Computation& red
   return combined;
 }
 
+// By its own first element, which the reducer meets anyway: with others it might not end.
 Instruction* PadTo(HloBuilder& b, Instruction* vector, int64_t size) {
   const int64_t missing = size - vector->shape().dim(0);
   if (missing == 0) return vector;
-  const Shape zeros = vector->shape().WithDims({missing});
-  return b.Concatenate({vector, b.Splat(zeros, 0)}, 0);
+  Instruction* first = b.Reshape(b.SliceInDim(vector, 0, 0, 1), {});
+  return b.Concatenate({vector, b.Broadcast(first, {missing}, {})}, 0);
 }
 
-absl::StatusOr<Instruction*> ReduceOne(HloBuilder& b, const Instruction& op, Instruction* x,
-                                       int64_t members) {
-  const Computation& reducer = *op.called(0);
+// Among groups of different sizes, whose parts would be of different sizes too, each member in turn tells its
+// group what it has. Smaller groups have heard everything by then: they go on with numbers that the reducer
+// knows, in case it would not end with others, and keep what they had.
+absl::StatusOr<Instruction*> ReduceInTurns(HloBuilder& b, const Instruction& op, Instruction* x) {
+  const Groups& groups = GroupsOf(op);
+  size_t turns = 0;
+  for (const IntVector& group : groups) turns = std::max(turns, group.size());
+  Computation* add = AddScalarBody(*op.parent()->parent(), Opcode::kAdd, ElementType::kS32);
+  Instruction* members = b.Op(Opcode::kAllReduce, {b.Scalar(ElementType::kS32, 1)},
+                              op.attributes<CollectiveAttributes>(), {add});
+  Instruction* combined = nullptr;
+  for (size_t turn = 0; turn < turns; ++turn) {
+    CollectiveAttributes attributes = op.attributes<CollectiveAttributes>();
+    attributes.replica_groups.clear();
+    for (IntVector group : groups) {
+      if (turn >= group.size()) continue;
+      std::swap(group[0], group[turn]);  // the first one tells the others
+      attributes.replica_groups.push_back(std::move(group));
+    }
+    Instruction* told = b.Op(Opcode::kCollectiveBroadcast, {x}, std::move(attributes));
+    if (turn == 0) {
+      combined = told;
+      continue;
+    }
+    Instruction* number = b.Scalar(ElementType::kS32, static_cast<double>(turn));
+    Instruction* has = b.Compare(ComparisonDirection::kGt, members, number);
+    has = b.Broadcast(has, x->shape().dims(), {});
+    SHOAL_ASSIGN_OR_RETURN(Instruction * next,
+                           Map(b, *op.called(0), {combined, b.Select(has, told, combined)}));
+    combined = b.Select(has, next, combined);
+  }
+  return combined;
+}
+
+absl::StatusOr<Instruction*> ReduceOne(HloBuilder& b, const Instruction& op, Instruction* x) {
+  const Groups& groups = GroupsOf(op);
+  if (IsRagged(groups)) return ReduceInTurns(b, op, x);
+  const ModuleConfig& config = op.parent()->parent()->config();
+  const int64_t members =
+      groups.empty() ? config.num_partitions * config.num_replicas : static_cast<int64_t>(groups[0].size());
+  Computation& reducer = *op.called(0);
   if (op.opcode() == Opcode::kReduceScatter) {
     const int64_t dimension = op.attributes<CollectiveAttributes>().dimensions[0];
     Instruction* parts = b.Op(Opcode::kAllToAll, {x}, Along(op, {dimension, dimension}));
@@ -84,10 +119,9 @@ absl::StatusOr<Instruction*> ReduceOne(HloBuilder& b, const Instruction& op, Ins
 absl::Status Expand(Instruction& op) {
   HloBuilder b(op.parent());
   b.set_op_name(op.op_name());
-  SHOAL_ASSIGN_OR_RETURN(const int64_t members, GroupSizeOf(op));
   std::vector<Instruction*> results;
   for (Instruction* operand : op.operands()) {
-    SHOAL_ASSIGN_OR_RETURN(results.emplace_back(), ReduceOne(b, op, operand, members));
+    SHOAL_ASSIGN_OR_RETURN(results.emplace_back(), ReduceOne(b, op, operand));
   }
   Instruction* whole = op.shape().IsTuple() ? b.Tuple(results) : results[0];
   SHOAL_RETURN_IF_ERROR(b.status());
@@ -114,6 +148,7 @@ absl::StatusOr<bool> ExpandReducers(Module& module) {
           absl::StrCat("%", computation->name(), " has a cycle after expand_reducers"));
     changed |= here;
   }
+  if (changed) SHOAL_RETURN_IF_ERROR(InlineCalls(module).status());  // reducers that Map calls by element
   return changed;
 }
 

@@ -5,8 +5,9 @@
 //     y = f32[n] all-reduce(x), to_apply=f
 //  -> p = all-to-all(x, in k parts);  y = all-gather(f(...f(f(p[0], p[1]), p[2])..., p[k-1]))
 //
-// which sends what a ring would; a small array is gathered whole instead, in one round. Unimplemented where f
-// has more than elementwise operations, or the groups are not of one size.
+// which sends what a ring would; a small array is gathered whole instead, in one round. Among groups of
+// different sizes each member in turn broadcasts its array. Where f is not elementwise (it has a loop), a loop
+// does it for one element after the other.
 #pragma once
 
 #include "absl/status/statusor.h"

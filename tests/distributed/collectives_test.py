@@ -28,7 +28,7 @@ def test_every_type(processes, devices):
 @pytest.mark.parametrize("processes,devices", [(1, 4), (3, 2)])
 def test_any_reducer(processes, devices):
     for told in mpirun(processes, devices, command("any_reducer.py")).all(processes):
-        assert told["count"] == 48 * devices and not told["wrong"]
+        assert told["count"] == 56 * devices and not told["wrong"]
 
 
 def test_jax_distributed():

@@ -1,4 +1,5 @@
-"""all-reduce and reduce-scatter by computations of the program's own, over all devices and over groups of them; tells what is not NumPy's."""
+"""all-reduce and reduce-scatter by computations of the program's own, one with a loop among them, over all devices and over
+groups of them, also of different sizes; tells what is not NumPy's."""
 
 from told import distributed, tell
 
@@ -19,6 +20,7 @@ mesh = Mesh(np.array(jax.devices()), ("x",))
 random = np.random.default_rng(5)
 ALL = (tuple(range(n)),)
 PAIRS = tuple((i, i + n // 2) for i in range(n // 2)) if n % 2 == 0 else ALL
+RAGGED = ((n - 1, *range(1, n - 1)), (0,))
 
 
 def joined(a, b):
@@ -29,6 +31,19 @@ def joined(a, b):
 def farther(a, b):
     """The one that is farther from 0, of equals the first."""
     return hlo.select(hlo.compare(hlo.abs(b), hlo.abs(a), ir.Attribute.parse("#stablehlo<comparison_direction GT>")), b, a)
+
+
+def divisor(a, b):
+    """The greatest that divides both, by Euclid's loop."""
+    kind = a.type
+    loop = hlo.WhileOp([kind, kind], [a, b])
+    with ir.InsertionPoint(loop.regions[0].blocks.append(kind, kind)) as at:
+        zero = hlo.constant(ir.DenseElementsAttr.get(np.zeros((), np.int16)))
+        hlo.return_([hlo.compare(at.block.arguments[1], zero, ir.Attribute.parse("#stablehlo<comparison_direction NE>"))])
+    with ir.InsertionPoint(loop.regions[1].blocks.append(kind, kind)) as at:
+        a, b = at.block.arguments
+        hlo.return_([b, hlo.remainder(a, b)])
+    return hlo.abs(loop.results[0])
 
 
 def numpy_joined(a, b):
@@ -48,7 +63,10 @@ def region(op, element, reducer):
 def lower(ctx, x, *, reducer, groups, scatter):
     kind = ir.RankedTensorType(x.type)
     channel = hlo.ChannelHandle.get(ctx.module_context.new_channel(), 1)
-    common = dict(replica_groups=ir.DenseIntElementsAttr.get(np.array(groups, np.int64)), channel_handle=channel,
+    table = np.full((len(groups), max(map(len, groups))), -1, np.int64)  # -1: no more members
+    for row, group in zip(table, groups):
+        row[: len(group)] = group
+    common = dict(replica_groups=ir.DenseIntElementsAttr.get(table), channel_handle=channel,
                   use_global_device_ids=ir.BoolAttr.get(True))
     if scatter:
         part = ir.RankedTensorType.get([kind.shape[0] // len(groups[0]), *kind.shape[1:]], kind.element_type)
@@ -75,21 +93,37 @@ def got(parts, **how):
 
 
 wrong, count = [], 0
-for rows, columns in ((8 * n, 3), (8 * n, 20011)):  # one round; by parts, which have to be padded
+
+
+def check(reducer, oracle, parts, groups, scatter):
+    global count
+    for device, result in got(parts, reducer=reducer, groups=groups, scatter=scatter).items():
+        group = next(g for g in groups if device in g)
+        wanted = functools.reduce(oracle, [parts[member] for member in group])
+        if scatter:
+            wanted = np.split(wanted, len(group))[group.index(device)]
+        count += 1
+        # Multiplied and added in one operation, the sum is rounded once less.
+        near = reducer is joined and parts.dtype != np.int16
+        if not (np.allclose(result, wanted, 1e-5, 1e-5) if near else np.array_equal(result, wanted)):
+            wrong.append([reducer.__name__, parts.dtype.name, *parts.shape[1:], groups, scatter])
+
+
+def random_parts(dtype, rows, columns):
+    shape = (n, rows, columns)
+    return (random.integers(-9, 9, shape) if dtype == np.int16 else random.standard_normal(shape)).astype(dtype)
+
+
+for columns in (3, 20011):  # one round; by parts, which have to be padded
     for dtype in (np.float32, np.float64, np.int16):
-        values = random.standard_normal((n, rows, columns)) if dtype != np.int16 else random.integers(-9, 9, (n, rows, columns))
-        parts = values.astype(dtype)
+        parts = random_parts(dtype, 8 * n, columns)
         for reducer, oracle in ((joined, numpy_joined), (farther, numpy_farther)):
             for groups in (ALL, PAIRS):
                 for scatter in (False, True):
-                    for device, result in got(parts, reducer=reducer, groups=groups, scatter=scatter).items():
-                        group = next(g for g in groups if device in g)
-                        wanted = functools.reduce(oracle, [parts[member] for member in group])
-                        if scatter:
-                            wanted = np.split(wanted, len(group))[group.index(device)]
-                        count += 1
-                        # Multiplied and added in one operation, the sum is rounded once less.
-                        near = np.allclose(result, wanted, 1e-5, 1e-5) if reducer is joined and dtype != np.int16 else None
-                        if not (np.array_equal(result, wanted) if near is None else near):
-                            wrong.append([reducer.__name__, np.dtype(dtype).name, rows, columns, len(groups[0]), scatter])
+                    check(reducer, oracle, parts, groups, scatter)
+    check(farther, numpy_farther, random_parts(np.float32, 8 * n, columns), RAGGED, False)
+for columns in (3, 2003):
+    parts = random_parts(np.int16, 8 * n, columns) * 6
+    for groups, scatter in ((ALL, False), (PAIRS, True), (RAGGED, False)):
+        check(divisor, np.gcd, parts, groups, scatter)
 tell({"count": count, "wrong": wrong})
