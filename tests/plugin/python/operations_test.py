@@ -262,3 +262,30 @@ def test_special_functions_of_unknown_dimensions():
             want = scipy.special.gammaln(x) + scipy.special.erfc(x) * scipy.special.i0e(x)
             np.testing.assert_allclose(exported.call(x), want, 1e-5, 1e-6)
     """)
+
+
+def test_map_with_a_loop():
+    run("""
+    from jax._src.lib import xla_client
+    text = '''func.func public @main(%x: tensor<3x5xi32>, %y: tensor<3x5xi32>) -> tensor<3x5xi32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %r = "stablehlo.map"(%x, %y) ({
+        ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+          %g:2 = stablehlo.while(%p = %a, %q = %b) : tensor<i32>, tensor<i32> cond {
+            %more = stablehlo.compare NE, %q, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %more : tensor<i1>
+          } do {
+            %rest = stablehlo.remainder %p, %q : tensor<i32>
+            stablehlo.return %q, %rest : tensor<i32>, tensor<i32>
+          }
+          %sum = stablehlo.add %g#0, %zero : tensor<i32>
+          stablehlo.return %sum : tensor<i32>
+      }) {dimensions = array<i64: 0, 1>} : (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi32>
+      return %r : tensor<3x5xi32>
+    }'''
+    x, y = np.random.default_rng(2).integers(0, 60, (2, 3, 5)).astype(np.int32)
+    device = jax.devices()[0]
+    loaded = device.client.compile_and_load(text, xla_client.DeviceList((device,)), xla_client.CompileOptions())
+    out = loaded.execute_sharded([jnp.asarray(x), jnp.asarray(y)]).disassemble_into_single_device_arrays()
+    np.testing.assert_array_equal(out[0][0], np.gcd(x, y))
+    """)
