@@ -25,8 +25,9 @@ TRANSPORTS = ("shm", "jax", "mpi", "ucx", "hosts mpi", "hosts ucx")
 PATIENCE = 8
 PROCESSES = 4
 WHERE = 1
-# Runs a process and writes its exit code down, as a shell says it: 128 + N for signal N.
-SHELL = '"$@"; echo $? > $TEST_DIRECTORY/code.${OMPI_COMM_WORLD_RANK:-${SHOAL_PROCESS_ID:-$TEST_PROCESS}}'
+# Runs a process and writes its exit code down, as a shell says it: 128 + N for signal N. The file is whole as soon as it is there.
+SHELL = ('"$@"; echo $? > $TEST_DIRECTORY/.code.$$; '
+         'mv $TEST_DIRECTORY/.code.$$ $TEST_DIRECTORY/code.${OMPI_COMM_WORLD_RANK:-${SHOAL_PROCESS_ID:-$TEST_PROCESS}}')
 
 
 @dataclasses.dataclass
