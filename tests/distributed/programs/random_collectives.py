@@ -22,10 +22,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 seed, seconds, threads = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
 PROGRAMS = 12  # of a thread: compiled once each, so that memory has a level
-TYPES = [np.float32, np.float16, jnp.bfloat16, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.bool_, np.complex64,
-         jnp.int4, jnp.uint4, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+TYPES = [np.float64, np.float32, np.float16, jnp.bfloat16, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64,
+         np.uint64, np.bool_, np.complex64, np.complex128, jnp.int2, jnp.uint2, jnp.int4, jnp.uint4, ml_dtypes.float8_e4m3fn,
+         ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3b11fnuz, ml_dtypes.float8_e5m2fnuz]
 AXES = ("a", "b", "c")
 
+jax.config.update("jax_enable_x64", True)
 distributed()
 n = jax.device_count()
 
@@ -40,7 +42,7 @@ class One:
             self.axes = (int(random.integers(3)),)
         self.n = int(np.prod([shape[a] for a in self.axes]))
         self.dtype = np.dtype(TYPES[random.integers(len(TYPES))])
-        if self.dtype == np.bool_ and self.kind in ("sum", "scatter") or self.dtype == np.complex64 and self.kind == "max":
+        if self.dtype.kind == "b" and self.kind in ("sum", "scatter") or self.dtype.kind == "c" and self.kind == "max":
             self.dtype = np.dtype(np.float32)
         # StableHLO has no all-gather of nothing, nor the like.
         least = 0 if self.kind in ("sum", "max", "permute") else 1
@@ -54,7 +56,7 @@ class One:
         low, high = (-1, 1) if self.dtype.itemsize == 1 and self.dtype != np.int8 else (-9, 9)
         if self.dtype.kind in "ub" or self.dtype.name == "uint4":
             low, high = 0, 1
-        if self.dtype.name == "int4":
+        if self.dtype.name in ("int4", "int2", "uint2"):
             low, high = 0, 1 if self.kind in ("max", "gather", "exchange", "permute") else 0
         return random.integers(low, high + 1, (*shape, self.length)).astype(self.dtype)
 
@@ -86,7 +88,7 @@ class One:
             return np.concatenate(group)
         if self.kind == "exchange":
             return np.concatenate([g.reshape(self.n, -1)[own] for g in group])
-        wide = np.stack(group).astype(np.complex64 if self.dtype.kind == "c" else np.float64)
+        wide = np.stack(group).astype(np.complex128 if self.dtype.kind == "c" else np.float64)
         whole = wide.max(0) if self.kind == "max" else wide.sum(0)
         return (whole.reshape(self.n, -1)[own] if self.kind == "scatter" else whole).astype(self.dtype)
 
