@@ -83,6 +83,39 @@ Instruction* SliceOfConcatenate(Instruction& op, HloBuilder& b) {
   return nullptr;
 }
 
+bool IsConcatenateAlong(const Instruction& op, int64_t d) {
+  return op.opcode() == Opcode::kConcatenate && op.dimensions()[0] == d;
+}
+
+// A slice over several parts of a concatenation, where it goes into another one along the same dimension and
+// nobody wants the inner one whole: a chain of rolls becomes one. (Elsewhere it is better to slice what
+// stands in memory than to choose between the parts for each element.)
+Instruction* SliceAcrossConcatenate(Instruction& op, HloBuilder& b) {
+  const Instruction& inner = *op.operand(0);
+  if (inner.opcode() != Opcode::kConcatenate || op.shape().ElementCount() == 0) return nullptr;
+  const int64_t d = inner.dimensions()[0];
+  const auto goes_on = [d](const Instruction* slice) {
+    return slice->opcode() == Opcode::kSlice &&
+           std::all_of(slice->users().begin(), slice->users().end(),
+                       [d](const Instruction* user) { return IsConcatenateAlong(*user, d); });
+  };
+  const SliceAttributes slice = op.attributes<SliceAttributes>();
+  if (slice.strides[d] != 1 || op.users().empty()) return nullptr;
+  if (!std::all_of(inner.users().begin(), inner.users().end(), goes_on)) return nullptr;
+  std::vector<Instruction*> pieces;
+  int64_t begin = 0;
+  for (Instruction* part : inner.operands()) {
+    const int64_t end = begin + part->shape().dim(d);
+    SliceAttributes piece = slice;
+    piece.starts[d] = std::max(slice.starts[d], begin) - begin;
+    piece.limits[d] = std::min(slice.limits[d], end) - begin;
+    if (piece.starts[d] < piece.limits[d])
+      pieces.push_back(b.Slice(part, piece.starts, piece.limits, piece.strides));
+    begin = end;
+  }
+  return b.Concatenate(pieces, d);
+}
+
 Instruction* PadNothing(Instruction& op, HloBuilder&) {
   const auto& pad = op.attributes<PadAttributes>();
   const bool nothing = AllZero(pad.low) && AllZero(pad.high) && op.operand(0)->shape() == op.shape();
@@ -125,6 +158,20 @@ Instruction* ConcatenateEmptyParts(Instruction& op, HloBuilder& b) {
   }
   if (parts.empty() || static_cast<int64_t>(parts.size()) == op.operand_count()) return nullptr;
   return b.Concatenate(parts, d);
+}
+
+// concatenate(concatenate(x, y), z) -> concatenate(x, y, z), where nobody else wants the inner one.
+Instruction* ConcatenateOfConcatenate(Instruction& op, HloBuilder& b) {
+  const int64_t d = op.dimensions()[0];
+  std::vector<Instruction*> parts;
+  for (Instruction* part : op.operands()) {
+    if (IsConcatenateAlong(*part, d) && part->users().size() == 1) {
+      parts.insert(parts.end(), part->operands().begin(), part->operands().end());
+    } else {
+      parts.push_back(part);
+    }
+  }
+  return static_cast<int64_t>(parts.size()) == op.operand_count() ? nullptr : b.Concatenate(parts, d);
 }
 
 bool IsUnitSliceAlong(const Instruction& part, int64_t d) {
@@ -224,6 +271,7 @@ Instruction* ReverseOfScalarBroadcast(Instruction& op, HloBuilder&) {
 constexpr SimplifyRow kRows[] = {
     {Opcode::kConcatenate, "concatenate of one", ConcatenateOfOne},
     {Opcode::kConcatenate, "concatenate of empty parts", ConcatenateEmptyParts},
+    {Opcode::kConcatenate, "concatenate of concatenate", ConcatenateOfConcatenate},
     {Opcode::kConcatenate, "concatenate of neighbouring slices", ConcatenateNeighbours},
     {Opcode::kConcatenate, "concatenate of splats", ConcatenateSplats},
     {Opcode::kDynamicSlice, "dynamic-slice of the whole", DynamicSliceOfWhole},
@@ -240,6 +288,7 @@ constexpr SimplifyRow kRows[] = {
     {Opcode::kSlice, "slice of slice", SliceOfSlice},
     {Opcode::kSlice, "slice of broadcast", SliceOfBroadcast},
     {Opcode::kSlice, "slice of concatenate", SliceOfConcatenate},
+    {Opcode::kSlice, "slice across a concatenate", SliceAcrossConcatenate},
     {Opcode::kSlice, "slice of transpose", SliceOfTranspose},
 };
 
