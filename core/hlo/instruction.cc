@@ -12,7 +12,8 @@ void Instruction::AddUser(Instruction* user) {
 }
 
 void Instruction::RemoveUser(Instruction* user) {
-  users_.erase(std::remove(users_.begin(), users_.end(), user), users_.end());
+  // Each user stands there once; what goes is mostly the oldest of thousands.
+  if (const auto at = std::find(users_.begin(), users_.end(), user); at != users_.end()) users_.erase(at);
 }
 
 void Instruction::ReplaceOperand(int64_t i, Instruction* with) {

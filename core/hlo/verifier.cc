@@ -1,6 +1,7 @@
 #include "core/hlo/verifier.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -50,21 +51,32 @@ absl::Status CheckShardings(const Instruction& instruction) {
   return absl::OkStatus();
 }
 
-absl::Status CheckUses(const Computation& computation, const Instruction& instruction,
-                       const absl::flat_hash_set<const Instruction*>& before) {
+absl::Status CheckOrder(const Instruction& instruction,
+                        const absl::flat_hash_set<const Instruction*>& before) {
   for (const Instruction* operand : instruction.operands()) {
     if (!before.contains(operand))
       return Bad(instruction, "an operand does not stand before it in its computation");
-    if (std::find(operand->users().begin(), operand->users().end(), &instruction) == operand->users().end())
-      return Bad(instruction, absl::StrCat("is not among the users of %", operand->name()));
-  }
-  for (const Instruction* user : instruction.users()) {
-    const auto operands = user->operands();
-    if (std::find(operands.begin(), operands.end(), &instruction) == operands.end())
-      return Bad(instruction, absl::StrCat("its user %", user->name(), " does not use it"));
-    if (user->parent() != &computation) return Bad(instruction, "has a user in another computation");
   }
   return absl::OkStatus();
+}
+
+// Operands and users say the same. By sets: a result may have ten thousand operands, a constant as many
+// users.
+absl::Status CheckUses(const Computation& computation) {
+  absl::flat_hash_set<std::pair<const Instruction*, const Instruction*>> uses;  // operand, user
+  for (const Instruction* instruction : computation.instructions()) {
+    for (const Instruction* operand : instruction->operands()) uses.emplace(operand, instruction);
+  }
+  for (const Instruction* instruction : computation.instructions()) {
+    for (const Instruction* user : instruction->users()) {
+      if (user->parent() != &computation) return Bad(*instruction, "has a user in another computation");
+      if (uses.erase({instruction, user}) == 0)
+        return Bad(*instruction, absl::StrCat("its user %", user->name(), " does not use it"));
+    }
+  }
+  if (uses.empty()) return absl::OkStatus();
+  const auto [operand, user] = *uses.begin();
+  return Bad(*user, absl::StrCat("is not among the users of %", operand->name()));
 }
 
 absl::Status CheckKind(const Instruction& instruction) {
@@ -104,14 +116,14 @@ absl::Status CheckComputation(const Module& module, const Computation& computati
     if (instruction->parent() != &computation) return Bad(*instruction, "has another parent");
     parameters += instruction->opcode() == Opcode::kParameter;
     SHOAL_RETURN_IF_ERROR(CheckKind(*instruction));
-    SHOAL_RETURN_IF_ERROR(CheckUses(computation, *instruction, before));
+    SHOAL_RETURN_IF_ERROR(CheckOrder(*instruction, before));
     before.insert(instruction);
   }
   if (parameters != static_cast<int64_t>(computation.parameters().size()))
     return absl::InternalError(absl::StrCat("%", computation.name(), " has two parameters of one number"));
   if (!before.contains(computation.root()))
     return Bad(*computation.root(), "is a root of another computation");
-  return absl::OkStatus();
+  return CheckUses(computation);
 }
 
 // How deep the calls below each computation go, worked out callees first, without recursion.

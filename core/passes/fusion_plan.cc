@@ -173,20 +173,20 @@ FusionPlan::Use FusionPlan::Through(const Instruction* user, int64_t operand, co
 // kernel.
 std::vector<FusionPlan::Use> FusionPlan::UsesBy(const Instruction* instruction) const {
   std::vector<Use> uses;
+  absl::flat_hash_map<std::pair<const Instruction*, uint64_t>, size_t> place;
   for (const Instruction* user : instruction->users()) {
     if (!MayInlineInto(user, instruction)) continue;
     for (int64_t i = 0; i < user->operand_count(); ++i) {
       if (user->operand(i) != instruction) continue;
       for (const Use& of_user : nodes_.at(user).uses) {
         const Use use = Through(user, i, of_user);
-        const auto same = std::find_if(uses.begin(), uses.end(), [&](const Use& other) {
-          return other.kernel == use.kernel && other.index_class == use.index_class;
-        });
-        if (same == uses.end()) {
+        const auto [at, is_new] = place.try_emplace({use.kernel, use.index_class}, uses.size());
+        if (is_new) {
           uses.push_back(use);
         } else {
-          same->evaluations = std::max(same->evaluations, use.evaluations);
-          same->below_reduce |= use.below_reduce;
+          Use& same = uses[at->second];
+          same.evaluations = std::max(same.evaluations, use.evaluations);
+          same.below_reduce |= use.below_reduce;
         }
       }
     }

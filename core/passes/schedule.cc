@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/hlo/effects.h"
 
@@ -30,23 +32,13 @@ constexpr int kWaitLonger = 40;
 class ListScheduler {
  public:
   explicit ListScheduler(Computation& computation)
-      : computation_(computation), old_(computation.instructions()) {
-    int position = 0;
-    for (Instruction* instruction : old_) info_[instruction].position = position++;
-    const Instruction* last_effect = nullptr;
-    for (Instruction* instruction : old_) {
-      Info& info = info_[instruction];
-      for (const Instruction* operand : Distinct(*instruction)) AddEdge(operand, instruction, info);
-      if (!HasSideEffect(instruction->opcode()) && !HasEffect(*instruction)) continue;
-      if (last_effect != nullptr) AddEdge(last_effect, instruction, info);
-      last_effect = instruction;
-    }
-  }
+      : computation_(computation), old_(computation.instructions()) {}
 
   // False if there is nothing to gain.
   bool Run() {
     if (std::none_of(old_.begin(), old_.end(), [](const Instruction* i) { return Communicates(*i); }))
       return false;
+    FindOrder();
     for (Instruction* instruction : old_) {
       if (info_[instruction].waits_for == 0) ready_.insert(KeyOf(instruction));
     }
@@ -70,10 +62,25 @@ class ListScheduler {
     std::vector<Instruction*> next;
   };
 
+  // What has to come before what.
+  void FindOrder() {
+    int position = 0;
+    for (Instruction* instruction : old_) info_[instruction].position = position++;
+    const Instruction* last_effect = nullptr;
+    for (Instruction* instruction : old_) {
+      Info& info = info_[instruction];
+      for (const Instruction* operand : Distinct(*instruction)) AddEdge(operand, instruction, info);
+      if (!HasSideEffect(instruction->opcode()) && !HasEffect(*instruction)) continue;
+      if (last_effect != nullptr) AddEdge(last_effect, instruction, info);
+      last_effect = instruction;
+    }
+  }
+
   static std::vector<const Instruction*> Distinct(const Instruction& instruction) {
     std::vector<const Instruction*> operands;
+    absl::flat_hash_set<const Instruction*> seen;  // a tuple may have thousands
     for (const Instruction* operand : instruction.operands()) {
-      if (std::find(operands.begin(), operands.end(), operand) == operands.end()) operands.push_back(operand);
+      if (seen.insert(operand).second) operands.push_back(operand);
     }
     return operands;
   }
