@@ -11,7 +11,7 @@ enum class Top {
   kIeee,      // infinities and NaNs as in f32
   kNaN,       // no infinity: all ones is NaN, and so is what overflows
   kUnsigned,  // no infinity, no -0: the bits of -0 are NaN, and so is what overflows
-  kFinite,    // neither: what overflows is the biggest number
+  kFinite,    // neither: what overflows is the biggest number, NaN becomes -0 as with ml_dtypes
 };
 
 template <int kExponent, int kMantissa, int kBias, Top kTop>
@@ -68,7 +68,7 @@ struct Narrow {
       result = Select(overflows | (x != x), kSign, result);
     } else {
       result = Select(overflows, kOverflow | sign, result);
-      if constexpr (kTop != Top::kFinite) result = Select(x != x, kNaNBits | sign, result);
+      result = Select(x != x, kTop == Top::kFinite ? kSign : kNaNBits | sign, result);
     }
     return result;
   }

@@ -26,3 +26,8 @@ for name in TYPES:
 numbers = np.array([3, 6, 1.5, 1.49, 5, 0, -1, 1e-40, 2**-127, 2**-128, 2.0**127 * 1.4, 2.0**127 * 1.6, np.inf, np.nan], np.float32)
 got = np.asarray(jax.jit(lambda v: v.astype(ml_dtypes.float8_e8m0fnu))(numbers))
 np.testing.assert_array_equal(got.view(np.uint8), numbers.astype(ml_dtypes.float8_e8m0fnu).view(np.uint8))
+
+# Two signs, neither infinity nor NaN: what is too large becomes the largest, NaN the zero that has a sign.
+numbers = np.array([*np.linspace(-8, 8, 77), 0.0, -0.0, np.inf, -np.inf, np.nan], np.float32)
+got = np.asarray(jax.jit(lambda v: v.astype(ml_dtypes.float4_e2m1fn))(numbers))
+np.testing.assert_array_equal(got.view(np.uint8), numbers.astype(ml_dtypes.float4_e2m1fn).view(np.uint8))
