@@ -91,6 +91,20 @@ def rewrite(text):
                      ((len(grid), len(grid[0])), module(public, ""), inputs), sources)
 
 
+def inputs_alone(text):
+    """A program that gives what @inputs gives; "" where there is none."""
+    call = re.search(r"= call @inputs\(\) : \(\) -> \(?(tensor<.*>)\)?$", text, re.M)
+    if not call:
+        return ""
+    kinds = split(call[1])
+    function = next(text[s:e] for s, e in functions(text) if "@inputs" in text[s:e].split("(")[0])
+    names = [f"%0#{i}" for i in range(len(kinds))] if len(kinds) > 1 else ["%0"]
+    count = f":{len(kinds)}" if len(kinds) > 1 else ""
+    main = (f"func.func public @main() -> ({', '.join(kinds)}) {{\n  %0{count} = call @inputs() : () -> ({', '.join(kinds)})\n"
+            f"  return {', '.join(names)} : {', '.join(kinds)}\n}}")
+    return module(main, function)
+
+
 def source(value, name):
     match = re.fullmatch(rf"{re.escape(name or '-')}(?:#(\d+))?", value)
     return int(match[1] or 0) if match else None
