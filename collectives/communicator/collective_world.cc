@@ -1,16 +1,8 @@
 #include "collectives/communicator/collective_world.h"
 
-#include <poll.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "collectives/algorithms/select.h"
 #include "collectives/algorithms/table.h"
 #include "collectives/communicator/world.h"
@@ -25,24 +17,6 @@
 namespace shoal {
 namespace {
 
-// How often an ending process looks for those that it waits for.
-constexpr absl::Duration kLook = absl::Milliseconds(20);
-// How long an ending process that will wait for all others' end listens whether they miss it.
-constexpr absl::Duration kMissedBy = absl::Seconds(1);
-// Longer than a death takes to be noticed.
-constexpr absl::Duration kNoticed = absl::Seconds(2);
-// How long one of another host may take to end after its goodbye.
-constexpr absl::Duration kEndsElsewhere = absl::Milliseconds(500);
-
-void AwaitEnd(int pid, absl::Time limit) {
-  const int file = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (file < 0) return;
-  pollfd ended{file, POLLIN, 0};
-  const absl::Duration left = std::max(limit - absl::Now(), absl::ZeroDuration());
-  poll(&ended, 1, static_cast<int>(absl::ToInt64Milliseconds(left)));
-  close(file);
-}
-
 // The same answer in every process: loading MPI is collective.
 bool AllShareMemory(const Topology& topology, const CollectiveOptions& options) {
   for (int p = 0; p < topology.process_count(); ++p) {
@@ -51,21 +25,12 @@ bool AllShareMemory(const Topology& topology, const CollectiveOptions& options) 
   return true;
 }
 
-// Whether a launcher that speaks MPI's protocols has started this process; started otherwise, MPI would know
-// of this process alone.
-bool StartedByMpi() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) {
-    if (getenv(name) != nullptr) return true;
-  }
-  return false;
-}
-
 // The same kind in every process: what MPI says of itself does not differ among processes of one
 // installation.
 absl::StatusOr<std::unique_ptr<Wire>> NetworkWire(const Topology& topology, KeyValueStore* store,
                                                   const CollectiveOptions& options) {
   if (options.transport == "mpi") return MpiWire::Create(topology, store, options.timeout);
-  if (options.transport == "ucx" || !StartedByMpi()) {
+  if (options.transport == "ucx" || !Mpi::HasLauncher()) {
     return UcxWire::Create(topology, store, options.timeout);
   }
   const absl::Status mpi = MpiWire::CheckUsable(topology);
@@ -134,110 +99,5 @@ absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const T
   }
   return std::make_unique<World>(topology, std::move(wires), doorbell, options);
 }
-
-World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
-             const CollectiveOptions& options)
-    : topology_(topology),
-      options_(options),
-      // Without a limit of its own: what it holds is a part of what the devices' arrays are.
-      staging_(std::make_shared<Allocator>("collectives", std::numeric_limits<int64_t>::max())) {
-  if (wires.empty()) return;
-  Engine::Handlers handlers;
-  handlers.on_failed = [this](uint64_t communicator, int64_t run, const absl::Status& why) {
-    RunFailed(communicator, run, why);
-  };
-  handlers.on_tick = [this] {
-    for (const auto& communicator : Communicators()) communicator->CheckMeetings(absl::Now());
-  };
-  handlers.is_expected = [this](uint64_t communicator, int64_t run) {
-    const std::shared_ptr<GroupCommunicator> found = Find(communicator);
-    return found != nullptr && found->Expects(run);
-  };
-  engine_ =
-      std::make_unique<Engine>(topology, std::move(wires), doorbell, options.timeout, std::move(handlers));
-}
-
-World::~World() = default;
-
-absl::StatusOr<std::shared_ptr<Communicator>> World::GetCommunicator(absl::Span<const DeviceId> assignment) {
-  return Register(assignment, {options_.timeout, options_.deterministic, options_.algorithms, options_.table,
-                               staging_, ShareOfCores(topology_)});
-}
-
-absl::StatusOr<std::shared_ptr<Communicator>> World::CommunicatorOf(absl::Span<const DeviceId> assignment,
-                                                                    absl::string_view algorithms) {
-  SHOAL_RETURN_IF_ERROR(CheckAlgorithms(algorithms));
-  GroupCommunicator::Options options{options_.timeout, options_.deterministic, std::string(algorithms)};
-  options.staging = staging_;
-  options.workers = ShareOfCores(topology_);
-  options.own_name = true;
-  return Register(assignment, std::move(options));
-}
-
-absl::StatusOr<std::shared_ptr<Communicator>> World::Register(absl::Span<const DeviceId> assignment,
-                                                              GroupCommunicator::Options options) {
-  for (DeviceId device : assignment) {
-    if (device.value() < 0 || device.value() >= topology_.device_count()) {
-      return absl::InvalidArgumentError(absl::StrCat("the device assignment names device ", device.value(),
-                                                     " of ", topology_.device_count()));
-    }
-  }
-  auto communicator =
-      std::make_shared<GroupCommunicator>(std::vector<DeviceId>(assignment.begin(), assignment.end()),
-                                          topology_, engine_.get(), std::move(options));
-  std::lock_guard<std::mutex> lock(mutex_);
-  return communicators_.emplace(communicator->id(), communicator).first->second;
-}
-
-std::vector<std::shared_ptr<GroupCommunicator>> World::Communicators() {
-  std::vector<std::shared_ptr<GroupCommunicator>> all;
-  std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [id, communicator] : communicators_) all.push_back(communicator);
-  return all;
-}
-
-std::shared_ptr<GroupCommunicator> World::Find(uint64_t communicator) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const auto it = communicators_.find(communicator);
-  return it == communicators_.end() ? nullptr : it->second;
-}
-
-void World::RunFailed(uint64_t communicator, int64_t run, const absl::Status& why) {
-  // One that is not used here yet needs no telling: the engine remembers the run.
-  const std::shared_ptr<GroupCommunicator> failed = Find(communicator);
-  if (failed != nullptr) failed->RunFailed(run, why);
-}
-
-void World::ProcessFailed(ProcessId process, const absl::Status& why) {
-  if (engine_ != nullptr && process != topology_.self) engine_->ProcessLost(process, why);
-}
-
-bool World::Leave(absl::string_view why, absl::Duration wait) {
-  if (engine_ == nullptr) return false;
-  engine_->Leave(why);
-  const absl::Time start = absl::Now();
-  // Nobody can tell us once we wait in MPI_Finalize that they will not come there, because they miss us.
-  while (Mpi::FinalizesAtExit() && engine_->GoneCount() < topology_.process_count() - 1 &&
-         absl::Now() - start < kMissedBy) {
-    absl::SleepFor(kLook);
-  }
-  // Who was told by another that somebody has gone learns soon in which way.
-  while (engine_->HasMissed() && engine_->GoneCount() == 0 && !engine_->IsBroken() &&
-         absl::Now() - start < kNoticed) {
-    absl::SleepFor(kLook);
-  }
-  if (!engine_->IsBroken()) return false;
-  const absl::Time limit = absl::Now() + wait;
-  while (engine_->GoneCount() < topology_.process_count() - 1 && absl::Now() < limit) absl::SleepFor(kLook);
-  // Between a process's goodbye and its end is the end of its interpreter.
-  for (int p = 0; p < topology_.process_count(); ++p) {
-    if (ProcessId(p) != topology_.self && topology_.SameHost(ProcessId(p), topology_.self))
-      AwaitEnd(topology_.process(ProcessId(p)).pid, limit);
-  }
-  absl::SleepFor(std::clamp(limit - absl::Now(), absl::ZeroDuration(), kEndsElsewhere));
-  return true;
-}
-
-absl::Status World::Health() const { return engine_ == nullptr ? absl::OkStatus() : engine_->Health(); }
 
 }  // namespace shoal

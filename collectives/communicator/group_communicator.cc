@@ -139,6 +139,14 @@ absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::M
   planned->hash = HashOfOperation(
       op, absl::StrCat(options_.algorithms, "\n", options_.table == nullptr ? "" : options_.table->text()));
   const int partitions = static_cast<int>(assignment_.size());
+  for (const auto& [source, target] : op.pairs) {
+    if (std::min(source.value(), target.value()) >= 0 &&
+        std::max(source.value(), target.value()) < partitions) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(op.name, ": it sends from partition ", source.value(),
+                                                   " to ", target.value(), ", the program has ", partitions));
+  }
   planned->group_of.assign(partitions, -1);
   planned->member_of.assign(partitions, -1);
   std::vector<std::vector<PartitionId>> groups = op.groups;
@@ -169,13 +177,6 @@ absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::M
       SHOAL_RETURN_IF_ERROR(group->plans[aliased].status());
     }
     planned->groups.push_back(std::move(group));
-  }
-  for (const auto& [source, target] : op.pairs) {
-    if (std::max(source.value(), target.value()) >= partitions ||
-        std::min(source.value(), target.value()) < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(op.name, ": a pair names a partition beyond ", partitions));
-    }
   }
   return planned;
 }

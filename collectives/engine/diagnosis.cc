@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/process_name.h"
 
 namespace shoal {
 namespace {
@@ -19,10 +20,7 @@ std::string NameOf(const Announcement& announcement) {
 Diagnosis::Diagnosis(const Topology& topology)
     : topology_(topology), recorder_(topology), inquiries_(topology.process_count()) {}
 
-std::string Diagnosis::NameOf(ProcessId process) const {
-  const ProcessInfo& info = topology_.process(process);
-  return absl::StrCat("process ", process.value(), " (", info.host_name, ", pid ", info.pid, ")");
-}
+std::string Diagnosis::NameOf(ProcessId process) const { return ProcessName(topology_, process); }
 
 // ---- questions
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/flags.h"
 #include "core/base/log.h"
+#include "core/base/process_name.h"
 #include "core/base/timeline.h"
 
 namespace shoal {
@@ -87,9 +88,7 @@ std::string FlightRecorder::ToString(absl::Time now) const {
   }
   for (int p = 0; p < topology_.process_count(); ++p) {
     if (ProcessId(p) == topology_.self) continue;
-    const ProcessInfo& info = topology_.process(ProcessId(p));
-    absl::StrAppend(&text, "process ", p, " (", info.host_name, ", pid ", info.pid, ") ",
-                    LastHeard(ProcessId(p), now), "\n");
+    absl::StrAppend(&text, ProcessName(topology_, ProcessId(p)), " ", LastHeard(ProcessId(p), now), "\n");
   }
   return text;
 }

@@ -1,5 +1,6 @@
 // Run: one collective of this process under way: schedules over a transport. A state machine without a
-// thread; the engine calls it while it owns progress.
+// thread; the engine calls it while it owns progress. Not to be mistaken for the execution of a program that
+// it is part of, whose RunId stands as `run` in CollectiveKey: several Runs of it may be under way at once.
 #pragma once
 
 #include <functional>

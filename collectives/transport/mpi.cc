@@ -130,6 +130,13 @@ void KeepHostsApart() {
 
 }  // namespace
 
+bool Mpi::HasLauncher() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) {
+    if (getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<Mpi*> Mpi::Load() {
   static const absl::StatusOr<Mpi*>* const loaded = new absl::StatusOr<Mpi*>(LoadOnce());
   return *loaded;

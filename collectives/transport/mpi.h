@@ -25,6 +25,10 @@ class Mpi {
   // FailedPrecondition if it is built for an MPI that this job's launcher does not know.
   static absl::StatusOr<Mpi*> Load();
 
+  // Whether a launcher that speaks MPI's protocols has started this process; started otherwise, MPI would
+  // know of this process alone. Loads nothing.
+  static bool HasLauncher();
+
   int rank() const { return rank_; }
   int size() const { return size_; }
   // Everybody's bytes, by rank. Collective, blocks.

@@ -18,12 +18,9 @@ class ShmRing {
  public:
   // `capacity` bytes of data, a multiple of 64, follow the ring's own fields.
   static int64_t BytesFor(int64_t capacity) { return static_cast<int64_t>(sizeof(ShmRing)) + capacity; }
-  // The largest payload that surely fits into an empty ring, wherever its end is.
-  static int64_t LargestPayload(int64_t capacity) {
-    return capacity / 2 - static_cast<int64_t>(sizeof(uint64_t) + sizeof(FrameHeader)) - 8;
-  }
 
-  // False if there is no room now. For the writer.
+  // False if there is no room now. For the writer. A record of more than half the capacity may never find
+  // room, for it does not wrap.
   bool TryWrite(int64_t capacity, const FrameHeader& header, absl::Span<const char> payload);
   // Hands the next frame to `body(header, payload)`; false if there is none. For the reader.
   template <typename Body>

@@ -21,6 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "collectives/transport/shm_ring.h"
 #include "core/base/log.h"
+#include "core/base/process_name.h"
 #include "core/base/status.h"
 #include "core/memory/shared_pages.h"
 
@@ -41,11 +42,6 @@ int64_t RingBytes(int peers) {
 
 std::string StoreKey(const Topology& topology, ProcessId process) {
   return absl::StrCat("shoal/", topology.job, "/shm/", process.value());
-}
-
-std::string NameOf(const Topology& topology, ProcessId process) {
-  const ProcessInfo& info = topology.process(process);
-  return absl::StrCat("process ", process.value(), " (", info.host_name, ", pid ", info.pid, ")");
 }
 
 }  // namespace
@@ -161,11 +157,11 @@ absl::Status ShmWire::Connect(ProcessId process, KeyValueStore* store, absl::Dur
   if (words.size() < 4 || !absl::SimpleAtoi(words[0], &peer->pid) || !absl::SimpleAtoi(words[1], &fd) ||
       !absl::SimpleAtoi(words[2], &nonce) || !absl::SimpleAtoi(words[3], &address)) {
     return absl::InternalError(
-        absl::StrCat("the store holds no segment of ", NameOf(topology_, process), ": ", text));
+        absl::StrCat("the store holds no segment of ", ProcessName(topology_, process), ": ", text));
   }
   const auto fail = [&](absl::string_view what) {
-    return absl::UnavailableError(absl::StrCat("shared memory of ", NameOf(topology_, process), ": ", what,
-                                               "; SHOAL_SHM=0 does without shared memory"));
+    return absl::UnavailableError(absl::StrCat("shared memory of ", ProcessName(topology_, process), ": ",
+                                               what, "; SHOAL_SHM=0 does without shared memory"));
   };
   const int opened = open(absl::StrCat("/proc/", peer->pid, "/fd/", fd).c_str(), O_RDWR | O_CLOEXEC);
   if (opened < 0) return fail(absl::StrCat("cannot open it: ", strerror(errno)));
@@ -184,7 +180,7 @@ absl::Status ShmWire::Connect(ProcessId process, KeyValueStore* store, absl::Dur
   peer->can_pull =
       single_copy && process_vm_readv(peer->pid, &here, 1, &there, 1, 0) == sizeof(seen) && seen == nonce;
   if (peer->can_pull) MapArrays(words, peer.get());
-  SHOAL_LOG_AT(1) << "shared memory with " << NameOf(topology_, process)
+  SHOAL_LOG_AT(1) << "shared memory with " << ProcessName(topology_, process)
                   << (peer->arrays != nullptr ? ", arrays mapped"
                       : peer->can_pull        ? ", single copy"
                                               : ", two copies");
@@ -249,8 +245,8 @@ void ShmWire::FindLostPeers(FrameSink* sink) {
     if (peer->lost || peer->pid_fd < 0) continue;
     pollfd ended{peer->pid_fd, POLLIN, 0};
     if (poll(&ended, 1, 0) != 1) continue;
-    sink->OnPeerLost(peer->process,
-                     absl::UnavailableError(absl::StrCat(NameOf(topology_, peer->process), " has ended")));
+    sink->OnPeerLost(peer->process, absl::UnavailableError(
+                                        absl::StrCat(ProcessName(topology_, peer->process), " has ended")));
     peer->lost = true;
   }
 }
@@ -268,7 +264,7 @@ absl::Status ShmWire::StillOffered(ProcessId from, const FrameHeader& bulk) cons
   const Segment* segment = PeerOf(from)->segment;
   if (segment->live[bulk.bulk_id % kLiveBulks].load(std::memory_order_seq_cst) == bulk.bulk_id)
     return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat(NameOf(topology_, from), " has given up this collective"));
+  return absl::AbortedError(absl::StrCat(ProcessName(topology_, from), " has given up this collective"));
 }
 
 absl::Status ShmWire::Pull(ProcessId from, const FrameHeader& bulk, int64_t offset, absl::Span<char> into) {
@@ -285,8 +281,8 @@ absl::Status ShmWire::Pull(ProcessId from, const FrameHeader& bulk, int64_t offs
     if (n > 0) {
       done += n;
     } else if (n == 0 || errno != EINTR) {
-      return absl::UnavailableError(absl::StrCat("cannot read the memory of ", NameOf(topology_, from), ": ",
-                                                 n == 0 ? "nothing there" : strerror(errno)));
+      return absl::UnavailableError(absl::StrCat("cannot read the memory of ", ProcessName(topology_, from),
+                                                 ": ", n == 0 ? "nothing there" : strerror(errno)));
     }
   }
   return StillOffered(from, bulk);

@@ -10,6 +10,7 @@
 #include "collectives/transport/module.h"
 #include "collectives/transport/ucx_module/ucx_module.h"
 #include "core/base/log.h"
+#include "core/base/process_name.h"
 #include "core/base/status.h"
 
 namespace shoal {
@@ -158,10 +159,9 @@ void UcxWire::TellBroken(FrameSink* sink) {
     }
     const Broken broken = broken_[i];
     broken_.erase(broken_.begin() + static_cast<std::ptrdiff_t>(i));
-    const ProcessInfo& info = topology_.process(broken.peer);
-    sink->OnPeerLost(broken.peer, absl::UnavailableError(absl::StrCat(
-                                      "process ", broken.peer.value(), " (", info.host_name, ", pid ",
-                                      info.pid, ") has ended, or its connection broke: ", broken.why)));
+    sink->OnPeerLost(broken.peer, absl::UnavailableError(
+                                      absl::StrCat(ProcessName(topology_, broken.peer),
+                                                   " has ended, or its connection broke: ", broken.why)));
   }
 }
 

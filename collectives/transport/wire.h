@@ -1,9 +1,10 @@
 // Wire: the interface of a transport's back end. It carries frames (small, whole, in order for each pair of
 // processes) and, where it can, bulk data; Transport builds tagged messages of any size on top.
 //
-// Back ends: in_process_wire (tests, faults), shm_wire (processes of one host), mpi_wire (between hosts). A
-// wire is used by one thread at a time: the owner of progress. Nothing blocks. Failures of a peer are told by
-// Poll through the sink; they concern that peer alone.
+// Back ends: in_process_wire (tests, faults), shm_wire (processes of one host), mpi_wire and ucx_wire
+// (between hosts). A wire is used by one thread at a time, the owner of progress, but for Pull. Nothing
+// blocks. Failures of a peer are told through the sink, by Poll and FindLostPeers; they concern that peer
+// alone.
 #pragma once
 
 #include <cstdint>

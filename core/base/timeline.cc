@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/flags.h"
 #include "core/base/log.h"
+#include "core/base/process_name.h"
 #include "core/base/status.h"
 
 namespace shoal {
@@ -186,9 +187,7 @@ std::string Timeline::Events(int64_t origin_ns) const {
             [](const TimelineEntry& a, const TimelineEntry& b) { return a.start_ns < b.start_ns; });
   const std::vector<int> lanes = Lanes(entries);
   const int pid = topology_.self.value();
-  const ProcessInfo& self = topology_.process(topology_.self);
-  std::string events = NameEvent(
-      "process_name", pid, 0, absl::StrCat("process ", pid, " (pid ", self.pid, " on ", self.host_name, ")"));
+  std::string events = NameEvent("process_name", pid, 0, ProcessName(topology_, topology_.self));
   std::map<int, std::string> threads;
   for (size_t i = 0; i < entries.size(); ++i) {
     const TimelineEntry& entry = entries[i];

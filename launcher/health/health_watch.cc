@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/base/process_name.h"
 
 namespace shoal {
 
@@ -73,11 +74,10 @@ void HealthWatch::ListLost(const absl::Status& why, std::set<ProcessId>* told) {
 }
 
 absl::Status ProcessDied(const Topology& topology, ProcessId process) {
-  const ProcessInfo& info = topology.process(process);
   const bool here = topology.SameHost(process, topology.self);
-  return absl::UnavailableError(
-      absl::StrCat("process ", process.value(), " (pid ", info.pid, " on ", info.host_name, ") died",
-                   here ? "" : ", or its host cannot be reached", ": it ended without leaving the job"));
+  return absl::UnavailableError(absl::StrCat(ProcessName(topology, process), " died",
+                                             here ? "" : ", or its host cannot be reached",
+                                             ": it ended without leaving the job"));
 }
 
 }  // namespace shoal

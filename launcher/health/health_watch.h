@@ -46,7 +46,7 @@ class HealthWatch {
   std::thread thread_;
 };
 
-// Unavailable: "process 3 (pid 4711 on n07) died ...".
+// Unavailable: "process 3 (n07, pid 4711) died ...".
 absl::Status ProcessDied(const Topology& topology, ProcessId process);
 
 }  // namespace shoal

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "core/base/process_name.h"
 #include "core/base/status.h"
 #include "launcher/rendezvous/host_identity.h"
 
@@ -101,8 +102,8 @@ absl::StatusOr<std::vector<Introduction>> Collect(KeyValueStore& store, int proc
     SHOAL_ASSIGN_OR_RETURN(Introduction it, Decode(*line));
     // At once: with fewer processes than process 0 believes in, the missing ones would never come.
     if (it.process_count != process_count) {
-      return absl::InvalidArgumentError(absl::StrCat("process ", p, " (pid ", it.pid, " on ", it.host_name,
-                                                     ") says that the job has ", it.process_count,
+      return absl::InvalidArgumentError(absl::StrCat(ProcessName(ProcessId(p), it.host_name, it.pid),
+                                                     " says that the job has ", it.process_count,
                                                      " processes, process 0 says ", process_count));
     }
     everyone.push_back(std::move(it));

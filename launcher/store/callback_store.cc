@@ -1,7 +1,7 @@
 #include "launcher/store/callback_store.h"
 
 #include "absl/strings/str_cat.h"
-#include "launcher/store/memory_store.h"
+#include "launcher/store/store_errors.h"
 
 namespace shoal {
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status.h"
-#include "launcher/store/memory_store.h"
+#include "launcher/store/store_errors.h"
 
 namespace shoal {
 namespace {
@@ -27,10 +27,6 @@ constexpr int64_t kHeadBytes = sizeof(uint32_t) + sizeof(uint64_t);
 std::mutex& OneWriterHere() {
   static std::mutex* const mutex = new std::mutex;
   return *mutex;
-}
-
-absl::Status SystemError(absl::string_view what, absl::string_view path) {
-  return absl::UnavailableError(absl::StrCat(what, " ", path, ": ", std::strerror(errno)));
 }
 
 absl::Status ReadAt(int file, int64_t offset, void* into, size_t count, absl::string_view path) {

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status.h"
+#include "launcher/store/store_errors.h"
 
 namespace shoal {
 namespace {
@@ -23,10 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr absl::Duration kRetry = absl::Milliseconds(20);
 constexpr absl::string_view kLockName = "lock";
-
-absl::Status SystemError(absl::string_view what, absl::string_view path) {
-  return absl::UnavailableError(absl::StrCat(what, " ", path, ": ", std::strerror(errno)));
-}
 
 // Where the files of all jobs of this user are. /dev/shm is memory: nothing is written to a disk.
 absl::StatusOr<std::string> Root() {

@@ -1,22 +1,8 @@
 #include "launcher/store/memory_store.h"
 
-#include "absl/strings/str_cat.h"
+#include "launcher/store/store_errors.h"
 
 namespace shoal {
-
-absl::Status KeyNotFound(absl::string_view key) {
-  return absl::NotFoundError(absl::StrCat("key \"", key, "\" is not in the job's store"));
-}
-
-absl::Status KeyExists(absl::string_view key) {
-  return absl::AlreadyExistsError(
-      absl::StrCat("key \"", key, "\" is in the job's store already; keys are written once"));
-}
-
-absl::Status KeyNotInTime(absl::string_view key, absl::Duration timeout) {
-  return absl::DeadlineExceededError(
-      absl::StrCat("key \"", key, "\" did not come within ", absl::FormatDuration(timeout)));
-}
 
 absl::Status MemoryStore::Set(absl::string_view key, absl::string_view value) {
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// MemoryStore: a KeyValueStore in this process's memory, for a job whose processes are threads of a test; and
-// the errors that all stores share. Thread-safe.
+// MemoryStore: a KeyValueStore in this process's memory, for a job whose processes are threads of a test.
+// Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -22,10 +22,5 @@ class MemoryStore : public KeyValueStore {
   std::condition_variable changed_;
   std::map<std::string, std::string, std::less<>> values_;  // guarded by mutex_
 };
-
-// The errors that every store gives, so that they read alike.
-absl::Status KeyNotFound(absl::string_view key);
-absl::Status KeyExists(absl::string_view key);
-absl::Status KeyNotInTime(absl::string_view key, absl::Duration timeout);
 
 }  // namespace shoal

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status.h"
+#include "launcher/store/store_errors.h"
 
 namespace shoal {
 namespace {

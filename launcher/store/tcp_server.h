@@ -13,11 +13,11 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "launcher/store/memory_store.h"
 #include "launcher/store/socket.h"
 #include "launcher/store/store_wire.h"
 

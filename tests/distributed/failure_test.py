@@ -56,7 +56,7 @@ def test_fault_between_hosts(fault, transport):
 def test_death_of_the_process_that_jax_needs_is_written():
     # JAX aborts the others at once, before they can catch an error: they race, and not every one may win.
     output = run("kill", "jax", where=0).output
-    assert re.search(r"process 0 \(pid \d+ on \S+\) died", output), output[-6000:]
+    assert re.search(r"process 0 \(\S+, pid \d+\) died", output), output[-6000:]
 
 
 def test_launcher_lets_the_others_speak(shoalrun):

@@ -16,7 +16,7 @@ def check(path, outcome, processes, devices):
     events = json.loads(path.read_text())["traceEvents"]
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     assert sorted(names) == list(range(processes))
-    assert all(f"process {p} (pid {told[p]['pid']} on " in names[p] for p in names)
+    assert all(names[p].startswith(f"process {p} (") and names[p].endswith(f", pid {told[p]['pid']})") for p in names)
     rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
     for p in range(processes):
         for d in range(p * devices, (p + 1) * devices):

@@ -96,6 +96,20 @@ TEST(FaultsTest, DeathOfOneThatIsOnlySentToIsNoticed) {
   }
 }
 
+TEST(FaultsTest, PairsBeyondTheProgramAreRefused) {
+  Job job({1, 1}, WireKind::kInProcess);
+  for (const auto& [source, target] : {std::pair(0, 1 << 20), std::pair(-1, 0)}) {
+    CollectiveOp op{CollectiveKind::kCollectivePermute};
+    op.arrays = {{ElementType::kS32, 5}};
+    op.pairs = {{PartitionId(source), PartitionId(target)}};
+    op.name = "collective-permute.0 s32[5]";
+    Memory memory(5, 1);
+    const Future future = job.Start(op, 0, 1, memory.in, &memory.out);
+    ASSERT_TRUE(future.AwaitFor(absl::Seconds(10)));
+    EXPECT_THAT(future.status().ToString(), HasSubstr("the program has 2"));
+  }
+}
+
 TEST(FaultsTest, HealthNamesTheLostProcessAndLaterRunsFail) {
   Job job({1, 1}, WireKind::kInProcess, Timeout(absl::Seconds(20)));
   EXPECT_TRUE(job.world(0).Health().ok());

@@ -1,3 +1,5 @@
+// The parts of the engine that need no transport: loops that workers help in, control messages, the flight
+// recorder.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

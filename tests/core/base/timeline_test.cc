@@ -54,8 +54,7 @@ TEST_F(TimelineTest, ProcessesOfAJobShareTheFileAndTheClockOfProcess0) {
   // 0's clock.
   EXPECT_THAT(both, AllOf(HasSubstr("\"ts\":3600000000.000,\"dur\":2.500,\"name\":\"late\""),
                           HasSubstr("\"ts\":3599993100.000,\"dur\":2.500,\"name\":\"early\"")));
-  EXPECT_THAT(both,
-              AllOf(HasSubstr("process 0 (pid 17 on north)"), HasSubstr("process 1 (pid 19 on south)")));
+  EXPECT_THAT(both, AllOf(HasSubstr("process 0 (north, pid 17)"), HasSubstr("process 1 (south, pid 19)")));
 }
 
 TEST_F(TimelineTest, AnotherJobBeginsTheFileAnew) {

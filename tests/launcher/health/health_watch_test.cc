@@ -91,7 +91,7 @@ TEST(HealthWatchTest, DeathIsToldAndLeavingIsNot) {
     dies.Kill(SIGKILL);
     EXPECT_THAT(
         told.WaitFor("process 1", absl::Seconds(2)),
-        AllOf(HasSubstr("1: UNAVAILABLE: process 1 (pid 101 on n1) died"), HasSubstr("cannot be reached")));
+        AllOf(HasSubstr("1: UNAVAILABLE: process 1 (n1, pid 101) died"), HasSubstr("cannot be reached")));
     absl::SleepFor(kInterval * 3);
   }
   EXPECT_EQ(*store->Get("gone/2", absl::Seconds(1)), "left");
@@ -108,7 +108,7 @@ TEST(HealthWatchTest, DeathOfProcessZeroIsToldToAll) {
     raise(SIGKILL);
     return "";
   });
-  EXPECT_THAT(one.Result(), HasSubstr("0: UNAVAILABLE: process 0 (pid 100 on n0) died"));
+  EXPECT_THAT(one.Result(), HasSubstr("0: UNAVAILABLE: process 0 (n0, pid 100) died"));
 }
 
 TEST(HealthWatchTest, ProcessZeroThatLeavesIsNotDead) {

@@ -39,7 +39,7 @@ def test_death_on_another_host(victim):
         if process != victim:
             told = outcome.told[process]
             assert told["hosts"] == [0, 1, 2]
-            assert re.search(rf"process {victim} \(pid \d+ on \S+\) died, or its host cannot be reached", told["death"])
+            assert re.search(rf"process {victim} \(\S+, pid \d+\) died, or its host cannot be reached", told["death"])
 
 
 def test_cut_link_is_noticed_on_both_sides():

@@ -140,8 +140,8 @@ TEST_P(JobTest, DeathIsToldToAllWithinTwoSeconds) {
   });
   for (Forked& process : processes) {
     const std::string result = process.Result();
-    EXPECT_THAT(result, AllOf(HasSubstr("1: UNAVAILABLE: process 1 (pid "),
-                              HasSubstr(absl::StrCat(dies.pid())), HasSubstr("died")));
+    EXPECT_THAT(result, AllOf(HasSubstr("1: UNAVAILABLE: process 1 ("),
+                              HasSubstr(absl::StrCat(", pid ", dies.pid())), HasSubstr("died")));
   }
 }
 
