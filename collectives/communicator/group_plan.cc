@@ -15,8 +15,10 @@ namespace {
 
 // Chunk edges fall on cache lines where that is possible.
 constexpr int64_t kCacheLine = 64;
-// Of a chunk that crosses the network. Larger ones have so many slices until these take a worker too long.
-constexpr int64_t kSliceBytes = 128 << 10, kManySlices = 16, kLargestSliceBytes = 16 << 20;
+// At most, of a chunk that crosses the network: the first is on its way early, and the last leaves little to
+// do; it goes in one piece over MPI (kEagerPieceBytes in mpi_wire.cc). Larger chunks have so many slices
+// until these take a worker too long.
+constexpr int64_t kSliceBytes = 60 << 10, kManySlices = 16, kLargestSliceBytes = 16 << 20;
 
 // Adds the jobs and the lane of one array of the operation to a plan.
 class ArrayPlanner {
@@ -144,7 +146,8 @@ void ArrayPlanner::AddLane(Schedule schedule, std::vector<int64_t> offsets, std:
   const int64_t chunk = offsets.back() / schedule.chunks;
   const bool slices_data = group_.hosts() > 1 && schedule.single_chunks;
   const int64_t many = std::max(kManySlices, chunk / kLargestSliceBytes);
-  const int slices = slices_data ? static_cast<int>(std::clamp<int64_t>(chunk / kSliceBytes, 1, many)) : 1;
+  const int64_t wanted = (chunk + kSliceBytes - 1) / kSliceBytes;
+  const int slices = slices_data ? static_cast<int>(std::clamp<int64_t>(wanted, 1, many)) : 1;
   std::vector<int64_t> finer;
   for (size_t c = 0; c + 1 < offsets.size(); ++c) {
     std::vector<int64_t> inner = EvenOffsets((offsets[c + 1] - offsets[c]) / width_, slices);
