@@ -169,7 +169,9 @@ absl::StatusOr<std::unique_ptr<HostFile>> HostFile::Enter(absl::string_view job,
           "process ", self.value(), " of this job ", runs ? "runs already" : "has been here and ended",
           ": it was started twice, or inherited the launcher's variables from another process of the job, or "
           "two jobs have one name (",
-          job, "); give each job its own SHOAL_JOB"));
+          job,
+          "); give each job its own SHOAL_JOB, and a program that one of its processes starts "
+          "SHOAL_NUM_PROCESSES=1"));
     }
     absl::SleepFor(kRetry);
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <string>
 
@@ -36,11 +37,14 @@ pid_t ProcessClaim::Claim(absl::string_view job, ProcessId process) {
   // Whoever listens there: the kernel noted who it was when it began to.
   ucred other = {};
   socklen_t ucred_size = sizeof(other);
-  if (connect(mine, named, length) != 0 ||
-      getsockopt(mine, SOL_SOCKET, SO_PEERCRED, &other, &ucred_size) != 0) {
+  const bool connected = connect(mine, named, length) == 0;
+  // So many have asked that nobody can any more: the name is taken, if not who has it is known.
+  const bool full = !connected && errno == EAGAIN;
+  if (!connected || getsockopt(mine, SOL_SOCKET, SO_PEERCRED, &other, &ucred_size) != 0) {
     other.pid = 0;
   }
   close(mine);
+  if (full) return kUnknown;
   return other.pid > 0 && other.pid != getpid() && kill(other.pid, 0) == 0 ? other.pid : 0;
 }
 

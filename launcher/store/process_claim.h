@@ -13,13 +13,16 @@ namespace shoal {
 
 class ProcessClaim {
  public:
+  static constexpr pid_t kUnknown = -1;
+
   ProcessClaim() = default;
   ~ProcessClaim();
   ProcessClaim(const ProcessClaim&) = delete;
   ProcessClaim& operator=(const ProcessClaim&) = delete;
 
-  // The other living process that has claimed it, or 0: then it is claimed here, where the system lets us. A
-  // child that a dead process has forked off may have its socket still; that is nobody.
+  // The other living process that has claimed it (kUnknown once thousands have asked), or 0: then it is
+  // claimed here, where the system lets us. A child that a dead process has forked off may have its socket
+  // still; that is nobody.
   pid_t Claim(absl::string_view job, ProcessId process);
 
  private:

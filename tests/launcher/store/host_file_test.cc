@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "launcher/store/process_claim.h"
 #include "tests/launcher/forked.h"
 
 namespace shoal {
@@ -169,6 +170,21 @@ TEST(HostFileTest, SameNumberTwiceIsNamedWhenAllAreIn) {
     second = HostFile::Enter(job, ProcessId(0), 1, absl::ZeroDuration());
   }
   EXPECT_THAT(second.status().message(), HasSubstr("process 0 of this job runs already"));
+}
+
+// A pool of workers starts ever new ones where each of them is refused.
+TEST(ProcessClaimTest, IsKeptHoweverManyAsk) {
+  const std::string job = JobOf("asked");
+  Forked first([=]() -> std::string {
+    ProcessClaim claim;
+    claim.Claim(job, ProcessId(0));
+    pause();
+    return "";
+  });
+  while (ProcessClaim().Claim(job, ProcessId(0)) != first.pid()) absl::SleepFor(absl::Milliseconds(5));
+  int refused = 0;
+  for (int i = 0; i < 6000; ++i) refused += ProcessClaim().Claim(job, ProcessId(0)) != 0;
+  EXPECT_EQ(refused, 6000);
 }
 
 TEST(HostFileTest, SameNumberTwiceIsNamed) {

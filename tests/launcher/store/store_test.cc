@@ -1,7 +1,9 @@
 // One suite, every KeyValueStore.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,10 +20,12 @@
 #include "launcher/store/memory_store.h"
 #include "launcher/store/tcp_server.h"
 #include "launcher/store/tcp_store.h"
+#include "tests/launcher/forked.h"
 
 namespace shoal {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 // A store as one process sees it, with whatever it needs to live.
@@ -186,6 +190,19 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(FileStoreTest, PlaceThatIsNotThereIsUnavailable) {
   EXPECT_EQ(FileStore::Open("/tmp/shoal-no-such-directory/store").status().code(),
             absl::StatusCode::kUnavailable);
+}
+
+TEST(FileStoreTest, FullFileSystemIsNamed) {
+  const std::string path = absl::StrCat("/dev/shm/shoal-store-test-full-", getpid());
+  // The child, because what it gives up it cannot have back.
+  Forked child([&]() -> std::string {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit none = {0, 0};
+    setrlimit(RLIMIT_FSIZE, &none);
+    return std::string(FileStore::Open(path).status().message());
+  });
+  EXPECT_THAT(child.Result(), AllOf(HasSubstr("there is no room"), HasSubstr(path)));
+  unlink(path.c_str());
 }
 
 TEST(FileStoreTest, HalfAnEntryOfADeadWriterIsWrittenOver) {
