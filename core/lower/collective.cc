@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/participants.h"
 #include "core/hlo/ragged_all_to_all.h"
 #include "core/ops/reduction.h"
 
@@ -131,9 +132,9 @@ absl::StatusOr<CollectiveOp> CollectiveOpOf(const Instruction& instruction) {
     for (int64_t id : group) ids.push_back(PartitionId(static_cast<int32_t>(id)));
   }
   if (op.groups.empty()) {
-    const ModuleConfig& config = instruction.parent()->parent()->config();
+    const int64_t count = ParticipantCount(instruction);
     auto& all = op.groups.emplace_back();
-    for (int64_t id = 0; id < config.num_partitions * config.num_replicas; ++id) {
+    for (int64_t id = 0; id < count; ++id) {
       all.push_back(PartitionId(static_cast<int32_t>(id)));
     }
   }

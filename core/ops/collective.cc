@@ -1,6 +1,7 @@
 // Operations between devices. All take several arrays at once, treated alike.
 #include <algorithm>
 
+#include "core/hlo/participants.h"
 #include "core/hlo/ragged_all_to_all.h"
 #include "core/ops/op_check.h"
 
@@ -13,7 +14,7 @@ int64_t GroupSize(const OpView& op) {
   if (!groups.empty()) return static_cast<int64_t>(groups[0].size());
   const Module* module = op.module;
   if (module == nullptr && op.operand_count() > 0) module = op.operands[0]->parent()->parent();
-  return module == nullptr ? 0 : module->config().num_partitions * module->config().num_replicas;
+  return module == nullptr ? 0 : ParticipantCount(module->config());
 }
 
 absl::Status CheckGroups(const OpView& op, absl::string_view unique_label, absl::string_view range_label,

@@ -1,6 +1,7 @@
 // Rules of collectives among few.
 #include <algorithm>
 
+#include "core/hlo/participants.h"
 #include "core/hlo/ragged_all_to_all.h"
 #include "core/passes/match.h"
 #include "core/passes/simplify.h"
@@ -8,22 +9,17 @@
 namespace shoal {
 namespace {
 
-int64_t Participants(const Instruction& op) {
-  const ModuleConfig& config = op.parent()->parent()->config();
-  return config.num_partitions * config.num_replicas;
-}
-
 // Groups of one: everyone keeps what it has.
 Instruction* CollectiveOfOne(Instruction& op, HloBuilder& b) {
   const auto& attributes = op.attributes<CollectiveAttributes>();
   if (IsRaggedAllToAll(op.opcode(), attributes)) return nullptr;
   const Groups& groups = attributes.replica_groups;
-  const bool alone = groups.empty() ? Participants(op) == 1
+  const bool alone = groups.empty() ? ParticipantCount(op) == 1
                                     : std::all_of(groups.begin(), groups.end(),
                                                   [](const IntVector& g) { return g.size() == 1; });
   if (!alone) return nullptr;
   // Who is in no group would get zeros or nothing; then all must be in one.
-  if (!groups.empty() && static_cast<int64_t>(groups.size()) != Participants(op)) return nullptr;
+  if (!groups.empty() && static_cast<int64_t>(groups.size()) != ParticipantCount(op)) return nullptr;
   return op.operand_count() == 1 ? op.operand(0) : b.Tuple(op.operands());
 }
 
@@ -40,7 +36,7 @@ Instruction* TransposeOfAllReducedDot(Instruction& op, HloBuilder& b) {
 
 Instruction* PermuteToItself(Instruction& op, HloBuilder&) {
   const Pairs& pairs = op.attributes<CollectiveAttributes>().source_target_pairs;
-  if (op.operand_count() != 1 || static_cast<int64_t>(pairs.size()) != Participants(op)) return nullptr;
+  if (op.operand_count() != 1 || static_cast<int64_t>(pairs.size()) != ParticipantCount(op)) return nullptr;
   const bool same =
       std::all_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.first == p.second; });
   return same ? op.operand(0) : nullptr;

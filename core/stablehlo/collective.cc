@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "core/hlo/participants.h"
 #include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
@@ -257,7 +258,7 @@ namespace {
 
 // This device's place in its group, as an s32; -1 in none.
 Instruction* MemberNumber(HloBuilder& b, const Groups& groups, const ModuleConfig& config) {
-  std::vector<int32_t> places(static_cast<size_t>(config.num_replicas * config.num_partitions), -1);
+  std::vector<int32_t> places(static_cast<size_t>(ParticipantCount(config)), -1);
   for (const std::vector<int64_t>& group : groups) {
     for (size_t i = 0; i < group.size(); ++i) places[group[i]] = static_cast<int32_t>(i);
   }
@@ -337,7 +338,7 @@ absl::Status ImportCollectiveReduce(OpImporter& c) {
   const ModuleConfig& config = c.module().config();
   Instruction* member = MemberNumber(b, attributes.replica_groups, config);
   // Who is in no group takes part alone.
-  std::vector<bool> listed(static_cast<size_t>(config.num_replicas * config.num_partitions));
+  std::vector<bool> listed(static_cast<size_t>(ParticipantCount(config)));
   for (const std::vector<int64_t>& group : attributes.replica_groups) {
     for (int64_t device : group) listed[device] = true;
   }

@@ -50,29 +50,14 @@ void OperationReader::ReadFunction(MlirOperation* op) {
   Put(op, "sym_name", parser_.StringAttribute(parser_.SymbolName()));
   MlirAttribute* argument_attributes = parser_.New(MlirAttributeKind::kArray);
   MlirAttribute* result_attributes = parser_.New(MlirAttributeKind::kArray);
-  const auto dictionary = [&](MlirAttribute* list) {
-    MlirAttribute* attributes = parser_.New(MlirAttributeKind::kDictionary);
-    if (scan_.Peek() == '{') attributes->entries = parser_.Dictionary();
-    list->elements.push_back(attributes);
-  };
-  std::vector<Argument> arguments;
   scan_.Expect("(");
-  while (parser_.ok() && !scan_.Take(")")) {
-    if (!arguments.empty()) scan_.Expect(",");
-    Argument argument;
-    argument.name = ValueName();
-    scan_.Expect(":");
-    argument.type = parser_.Type();
-    dictionary(argument_attributes);
-    argument.location = parser_.OptionalLocation();
-    if (argument.type != nullptr) arguments.push_back(argument);
-  }
+  const std::vector<Argument> arguments = ReadArguments(argument_attributes);
   if (scan_.Take("->")) {
     if (scan_.Take("(")) {
       while (parser_.ok() && !scan_.Take(")")) {
         if (!result_attributes->elements.empty()) scan_.Expect(",");
         parser_.Type();
-        dictionary(result_attributes);
+        AddDictionary(result_attributes);
       }
     } else {
       parser_.Type();

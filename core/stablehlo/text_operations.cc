@@ -199,7 +199,13 @@ void OperationReader::ReadGeneric(MlirOperation* op) {
   FunctionalResults(op);
 }
 
-std::vector<OperationReader::Argument> OperationReader::ReadArguments() {
+void OperationReader::AddDictionary(MlirAttribute* list) {
+  MlirAttribute* attributes = parser_.New(MlirAttributeKind::kDictionary);
+  if (scan_.Peek() == '{') attributes->entries = parser_.Dictionary();
+  list->elements.push_back(attributes);
+}
+
+std::vector<OperationReader::Argument> OperationReader::ReadArguments(MlirAttribute* attributes) {
   std::vector<Argument> arguments;
   while (parser_.ok() && !scan_.Take(")")) {
     if (!arguments.empty()) scan_.Expect(",");
@@ -207,6 +213,7 @@ std::vector<OperationReader::Argument> OperationReader::ReadArguments() {
     argument.name = ValueName();
     scan_.Expect(":");
     argument.type = parser_.Type();
+    if (attributes != nullptr) AddDictionary(attributes);
     argument.location = parser_.OptionalLocation();
     if (argument.type != nullptr) arguments.push_back(argument);
   }

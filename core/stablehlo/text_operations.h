@@ -50,7 +50,8 @@ class OperationReader {
   void ReadPretty(MlirOperation* op);
   MlirRegion* ReadRegion(const std::vector<Argument>& arguments = {}, bool isolated = false);
   void ReadBlockBody(MlirBlock* block);
-  std::vector<Argument> ReadArguments();  // %a: type loc(...), ... up to ')'
+  // %a: type {attrs} loc(...), ... up to ')'. `attributes` (null: there are none) gets a dictionary for each.
+  std::vector<Argument> ReadArguments(MlirAttribute* attributes = nullptr);
   void AddArguments(MlirBlock* block, const std::vector<Argument>& arguments);
   void DefineResults(MlirOperation* op, const std::vector<std::pair<absl::string_view, int64_t>>& names);
   void Define(absl::string_view name, std::vector<MlirValue*> values);
@@ -86,6 +87,7 @@ class OperationReader {
   void ReadReduceRegion(MlirOperation* op);
   void ReadAppliedOperation(MlirOperation* op, absl::string_view applied, size_t position);
   void ReadWhile(MlirOperation* op);
+  void AddDictionary(MlirAttribute* list);        // {attrs}, or an empty one where there is none
   void ReadArgumentsAndTypes(MlirOperation* op);  // (%a, ...) {attrs} : (...) -> ...
   void ReadCustomCall(MlirOperation* op);
   void ReadComposite(MlirOperation* op);

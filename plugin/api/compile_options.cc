@@ -224,7 +224,7 @@ absl::StatusOr<std::shared_ptr<const PjRtExecutable>> DeserializeExecutable(
   if (proto.platform_version() != PlatformVersion()) {
     return absl::InvalidArgumentError(absl::StrCat("the executable was serialized by \"",
                                                    proto.platform_version(), "\", this is \"",
-                                                   PlatformVersion(), "\""));
+                                                   PlatformVersion(), "\"; compile its program again"));
   }
   absl::string_view source_options = override_options.empty() ? proto.compile_options() : override_options;
   SHOAL_ASSIGN_OR_RETURN(CompileOptions options, ParseCompileOptions(source_options, &client));

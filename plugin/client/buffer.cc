@@ -11,9 +11,6 @@
 namespace shoal {
 namespace {
 
-// Up to here a caller copies on its own thread: handing over costs more.
-constexpr int64_t kInlineCopyBytes = int64_t{4} << 20;
-
 // Runs `copy` once `use` is defined: at once if it is and there is little to copy, else on the arena.
 Future CopyWhenDefined(const PjRtBuffer::Use& use, int64_t bytes, std::function<void()> copy) {
   if (use.definition.IsReady()) {

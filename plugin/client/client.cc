@@ -15,9 +15,6 @@
 namespace shoal {
 namespace {
 
-// A copy of more than this leaves the caller's thread, if the caller lets us.
-constexpr int64_t kInlineTransferBytes = int64_t{4} << 20;
-
 // PJRT's launch ids are any numbers of 32 bits; ours lie beyond them, and below those of device_transfer.cc.
 constexpr int64_t kFirstOwnRun = int64_t{1} << 40;
 
@@ -30,6 +27,11 @@ struct Clients {
     return *clients;
   }
 };
+
+bool IsZeroCopy(HostBufferSemantics semantics) {
+  return semantics == HostBufferSemantics::kImmutableZeroCopy ||
+         semantics == HostBufferSemantics::kMutableZeroCopy;
+}
 
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0; }
 
@@ -178,11 +180,6 @@ absl::StatusOr<std::unique_ptr<PjRtLoadedExecutable>> PjRtClient::Load(
   return PjRtLoadedExecutable::Create(this, std::move(executable));
 }
 
-static bool IsZeroCopy(HostBufferSemantics semantics) {
-  return semantics == HostBufferSemantics::kImmutableZeroCopy ||
-         semantics == HostBufferSemantics::kMutableZeroCopy;
-}
-
 HostBufferSemantics PjRtClient::SemanticsFor(const HostBuffer& host) const {
   return IsZeroCopy(host.semantics) && !zero_copy_host_buffers_
              ? HostBufferSemantics::kImmutableOnlyDuringCall
@@ -219,7 +216,7 @@ absl::StatusOr<std::unique_ptr<PjRtBuffer>> PjRtClient::BufferFromHostBuffer(con
   auto copy = [memory, shape = host.shape, source = static_cast<const char*>(host.data),
                strides = std::move(strides)] { CopyToDevice(shape, source, strides, memory->data()); };
   *done = Future();
-  if (semantics == HostBufferSemantics::kImmutableOnlyDuringCall || bytes <= kInlineTransferBytes) {
+  if (semantics == HostBufferSemantics::kImmutableOnlyDuringCall || bytes <= kInlineCopyBytes) {
     copy();
   } else {
     auto promise = std::make_shared<Promise>();

@@ -14,7 +14,7 @@
 
 namespace shoal {
 
-// The future is set when `buffer` has gone. Unimplemented for a buffer that is not row-major.
+// The future is set when `buffer` has gone. One that is not row-major is copied first.
 absl::StatusOr<Future> SendToDevice(PjRtBuffer& buffer, DeviceId target, int64_t key);
 // A buffer that is defined when the array has come.
 absl::StatusOr<std::unique_ptr<PjRtBuffer>> ReceiveFromDevice(const Shape& shape, PjRtDevice* device,

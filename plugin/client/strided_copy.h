@@ -1,5 +1,5 @@
-// Copies between a host array of any strides and a dense one: the only place where Shoal meets a layout that
-// is not row-major.
+// Copies between a host array of any strides and a dense one of a device: where bytes change their order
+// outside of programs.
 //
 //   f32[2,3] in Fortran order has byte strides {4, 8}; its dense form has {12, 4}.
 #pragma once
@@ -11,6 +11,9 @@
 #include "core/types/shape.h"
 
 namespace shoal {
+
+// Up to here a copy is made on the thread that asks for it: handing it over costs more.
+inline constexpr int64_t kInlineCopyBytes = int64_t{4} << 20;
 
 // Bytes from one index to the next in each dimension of a dense array, its dimensions from minor to major as
 // given. InvalidArgument if `minor_to_major` is not a permutation of the dimensions.

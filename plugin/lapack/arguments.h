@@ -72,7 +72,6 @@ class LapackArguments {
   std::vector<T> Copy(size_t operand) const {
     return std::vector<T>(In<T>(operand), In<T>(operand) + Elements(site_.operands[operand]));
   }
-  int64_t ElementsOf(size_t operand) const { return Elements(site_.operands[operand]); }
 
   // An attribute as LAPACK's letter ('L'), as a number or a truth.
   char Letter(const std::string& name) const { return static_cast<char>(attributes_.at(name)); }

@@ -85,10 +85,10 @@ std::vector<Touched> TouchedUnder(const Instruction& old, const FactorRule& rule
   return touched;
 }
 
-// Bytes that a part fetches, and copies.
-double HaloBytes(const Instruction& old, absl::Span<const Layout> layouts,
-                 absl::Span<const Touched> touched) {
-  double bytes = 0;
+// Of what a part fetches.
+double CostOfWindows(const Instruction& old, absl::Span<const Layout> layouts,
+                     absl::Span<const Touched> touched) {
+  double cost = 0;
   for (const Touched& t : touched) {
     if (t.elements == 0 || t.window.base_dilation != 1) return std::numeric_limits<double>::infinity();
     const std::pair<int64_t, HaloWindow> fetched[] = {{0, t.OfOperand()}, {1, t.OfSource()}};
@@ -96,11 +96,10 @@ double HaloBytes(const Instruction& old, absl::Span<const Layout> layouts,
       const Shape local = LocalShape(old.operand(operand)->shape(), layouts[operand]);
       const double row =
           static_cast<double>(local.ByteSize()) / static_cast<double>(std::max<int64_t>(local.dim(t.dim), 1));
-      bytes += row * static_cast<double>(HaloRows(window)) + 0.1 * row * static_cast<double>(window.size);
+      cost += HaloCost(window, row);
     }
-    bytes += 512;
   }
-  return bytes;
+  return cost;
 }
 
 class PartScatter {
@@ -228,7 +227,7 @@ absl::Status PartitionSelectAndScatter(Region& region, const Instruction& old) {
     if (!crosses(axes)) return 0.0;
     std::vector<Layout> layouts;
     for (const TensorFactors& tensor : rule.operands) layouts.push_back(*LayoutFor(rule, tensor, axes));
-    return HaloBytes(old, layouts, TouchedUnder(old, rule, axes));
+    return CostOfWindows(old, layouts, TouchedUnder(old, rule, axes));
   };
   const Choice choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
   if (!crosses(choice.axes)) return PartitionWithChoice(region, old, rule, choice);

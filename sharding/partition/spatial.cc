@@ -152,10 +152,10 @@ HaloWindow WindowFor(const Instruction& old, const SpatialUse& use, const AxisLi
           use.elements(local)};
 }
 
-// Bytes that all windows cost under a choice.
-double HaloBytes(const Instruction& old, const FactorRule& rule, absl::Span<const SpatialUse> uses,
-                 const FactorAxesList& axes) {
-  double bytes = 0;
+// Of all windows under a choice.
+double CostOfWindows(const Instruction& old, const FactorRule& rule, absl::Span<const SpatialUse> uses,
+                     const FactorAxesList& axes) {
+  double cost = 0;
   for (const SpatialUse& use : uses) {
     if (axes[use.factor].empty()) continue;
     const int64_t local = LocalSize(use.whole, SizeOf(axes[use.factor]));
@@ -171,11 +171,9 @@ double HaloBytes(const Instruction& old, const FactorRule& rule, absl::Span<cons
       for (int factor : rule.operands[use.operand][d]) parts *= SizeOf(axes[factor]);
       row *= static_cast<double>(LocalSize(operand.dim(d), parts));
     }
-    const HaloWindow window = WindowFor(old, use, axes[use.factor]);
-    // Sent, and copied.
-    bytes += row * static_cast<double>(HaloRows(window)) + 0.1 * row * static_cast<double>(window.size) + 256;
+    cost += HaloCost(WindowFor(old, use, axes[use.factor]), row);
   }
-  return bytes;
+  return cost;
 }
 
 // What is before the first element of its window and after the last one, places between elements only.
@@ -223,7 +221,9 @@ SpatialPlan PlanFor(const Region& region, const Instruction& old, FactorRule rul
   ChoiceProblem problem = region.ProblemOf(old, plan.rule);
   problem.splittable.assign(plan.rule.factors.size(), false);
   for (const SpatialUse& use : plan.uses) problem.splittable[use.factor] = true;
-  problem.extra_cost = [&](const FactorAxesList& axes) { return HaloBytes(old, plan.rule, plan.uses, axes); };
+  problem.extra_cost = [&](const FactorAxesList& axes) {
+    return CostOfWindows(old, plan.rule, plan.uses, axes);
+  };
   problem.flops_per_point = flops_per_point;
   plan.choice = ChooseFactorAxes(region.mesh(), problem, region.manual());
   return plan;

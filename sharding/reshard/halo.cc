@@ -5,9 +5,13 @@
 
 #include "sharding/mesh/axes.h"
 #include "sharding/mesh/devices.h"
+#include "sharding/reshard/cost.h"
 
 namespace shoal {
 namespace {
+
+// Who exchanges with neighbours waits for these alone.
+constexpr double kHaloStep = kStepCost / 8;
 
 // What comes from the part `shift` places on: elements [low, high) of it, for the parts in `receivers`.
 struct Piece {
@@ -83,12 +87,12 @@ Instruction* MaskOutside(LocalBuilder& b, Instruction* x, const HaloWindow& w, I
 
 }  // namespace
 
-int64_t HaloRows(const HaloWindow& window) {
-  int64_t rows = 0;
+double HaloCost(const HaloWindow& window, double row_bytes) {
+  int64_t sent = 0;
   for (const auto& [shift, piece] : PiecesOf(window).by_shift) {
-    if (shift != 0) rows += piece.high - piece.low;
+    if (shift != 0) sent += piece.high - piece.low;
   }
-  return rows;
+  return row_bytes * (static_cast<double>(sent) + kMemoryByte * static_cast<double>(window.size)) + kHaloStep;
 }
 
 Instruction* FetchWindow(LocalBuilder& b, Instruction* x, const HaloWindow& w, Instruction* fill) {

@@ -18,8 +18,9 @@ struct HaloWindow {
   int64_t size = 0;    // elements of each window
 };
 
-// Rows that one device sends.
-int64_t HaloRows(const HaloWindow& window);
+// What fetching costs in the partitioner's coin (cost.h): the rows of `row_bytes` that one device sends, and
+// the copy that the window is.
+double HaloCost(const HaloWindow& window, double row_bytes);
 // `x` is this device's part. Elements outside the dimension are `fill` (a scalar), or anything if it is null.
 Instruction* FetchWindow(LocalBuilder& builder, Instruction* x, const HaloWindow& window, Instruction* fill);
 // The array rolled by `shift` towards its end, round the ring; the dimension is split evenly.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/hlo/participants.h"
 #include "core/hlo/ragged_all_to_all.h"
 #include "core/ops/reduction.h"
 #include "sharding/mesh/axes.h"
@@ -187,7 +188,7 @@ Instruction* LocalBuilder::RaggedAllToAll(absl::Span<Instruction* const> operand
 Instruction* LocalBuilder::Permute(Instruction* x, Pairs pairs) {
   const ModuleConfig& config = context_.module().config();
   const size_t count = pairs.size();
-  for (int64_t shift = config.num_partitions; shift < config.num_partitions * config.num_replicas;
+  for (int64_t shift = config.num_partitions; shift < ParticipantCount(config);
        shift += config.num_partitions) {
     for (size_t i = 0; i < count; ++i) pairs.emplace_back(pairs[i].first + shift, pairs[i].second + shift);
   }
