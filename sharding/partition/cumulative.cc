@@ -82,7 +82,7 @@ bool TryCumulative(Region& region, const Instruction& old) {
 
   Instruction* total = c.reverse ? b.Slice(local, c.dim, 0, 1) : b.Slice(local, c.dim, size - 1, size);
   Instruction* totals = b.AllGather(total, axes, c.dim);
-  const Shape index_shape = totals->shape().WithElementType(ElementType::kS32);
+  const Shape index_shape = totals->shape().WithElementType(b.position_type());
   Instruction* part = b.Add(Opcode::kIota, index_shape, {}, DimensionsAttributes{{c.dim}});
   Instruction* here = b.BroadcastScalar(b.Coordinate(axes), index_shape.dims());
   Instruction* counts =

@@ -86,8 +86,8 @@ absl::Status PartitionOnOne(Region& region, const Instruction& old, int64_t part
   }
   Instruction* arguments = builder.computation()->AddTuple(leaves);
   Instruction* id = builder.Convert(builder.Add(Opcode::kPartitionId, Shape::Scalar(ElementType::kU32), {}),
-                                    ElementType::kS32);
-  Instruction* here = builder.Compare(ComparisonDirection::kEq, id, builder.ConstantS32(partition));
+                                    builder.position_type());
+  Instruction* here = builder.Compare(ComparisonDirection::kEq, id, builder.Position(partition));
   Instruction* call = builder.Add(Opcode::kConditional, old.shape(), {here, arguments, arguments}, {},
                                   {CallBranch(region, old, arguments), ElseBranch(region, old, arguments)});
   const std::vector<Instruction*> results = region.Explode(call);

@@ -13,9 +13,9 @@ namespace {
 // Start index minus where this part begins, plus `shift`; the start is clamped to [0, high] first.
 Instruction* StartHere(LocalBuilder& b, Instruction* start, int64_t high, const AxisList& axes, int64_t local,
                        int64_t shift) {
-  Instruction* index = b.Convert(ClampedIndex(b, start, high), ElementType::kS32);
-  Instruction* offset = b.Binary(Opcode::kMultiply, b.Coordinate(axes), b.ConstantS32(local));
-  return b.Binary(Opcode::kAdd, b.Binary(Opcode::kSubtract, index, offset), b.ConstantS32(shift));
+  Instruction* index = b.Convert(ClampedIndex(b, start, high), b.position_type());
+  Instruction* offset = b.Binary(Opcode::kMultiply, b.Coordinate(axes), b.Position(local));
+  return b.Binary(Opcode::kAdd, b.Binary(Opcode::kSubtract, index, offset), b.Position(shift));
 }
 
 // Of an array that begins at `start` of this part (maybe before it, maybe after its end) the part's range
@@ -23,19 +23,19 @@ Instruction* StartHere(LocalBuilder& b, Instruction* start, int64_t high, const 
 Instruction* AlignTo(LocalBuilder& b, Instruction* array, int64_t dim, Instruction* start, int64_t local) {
   const int64_t size = array->shape().dim(dim);
   array = b.Pad(array, dim, local, local, b.Zero(array->shape().element_type()));
-  Instruction* begin = b.Binary(Opcode::kSubtract, b.ConstantS32(local), start);
-  begin = b.Binary(Opcode::kMaximum, begin, b.ConstantS32(0));
-  begin = b.Binary(Opcode::kMinimum, begin, b.ConstantS32(local + size));
+  Instruction* begin = b.Binary(Opcode::kSubtract, b.Position(local), start);
+  begin = b.Binary(Opcode::kMaximum, begin, b.Position(0));
+  begin = b.Binary(Opcode::kMinimum, begin, b.Position(local + size));
   return b.DynamicSlice(array, dim, begin, local);
 }
 
 // pred of `shape`: index along `dim` in [start, start+size).
 Instruction* InRange(LocalBuilder& b, const Shape& shape, int64_t dim, Instruction* start, int64_t size) {
-  const Shape index_shape = shape.WithElementType(ElementType::kS32);
+  const Shape index_shape = shape.WithElementType(b.position_type());
   Instruction* index = b.Add(Opcode::kIota, index_shape, {}, DimensionsAttributes{{dim}});
   index = b.Binary(Opcode::kSubtract, index, b.BroadcastScalar(start, index_shape.dims()));
-  Instruction* zero = b.BroadcastScalar(b.ConstantS32(0), index_shape.dims());
-  Instruction* end = b.BroadcastScalar(b.ConstantS32(size), index_shape.dims());
+  Instruction* zero = b.BroadcastScalar(b.Position(0), index_shape.dims());
+  Instruction* end = b.BroadcastScalar(b.Position(size), index_shape.dims());
   return b.Binary(Opcode::kAnd, b.Compare(ComparisonDirection::kGe, index, zero),
                   b.Compare(ComparisonDirection::kLt, index, end));
 }
@@ -56,7 +56,7 @@ std::vector<Instruction*> Starts(Region& region, const Instruction& old, int64_t
   for (int64_t d = 0; d < operand.rank(); ++d) {
     Instruction* start =
         ClampedIndex(region.builder(), region.GetWhole(old.operand(first + d)), operand.dim(d) - window[d]);
-    starts.push_back(region.builder().Convert(start, ElementType::kS32));
+    starts.push_back(region.builder().Convert(start, region.builder().position_type()));
   }
   return starts;
 }
@@ -76,15 +76,15 @@ absl::Status PartitionDynamicSlice(Region& region, const Instruction& old) {
     const AxisList& axes = choice.operands[0].dims[d];
     const int64_t size = old.shape().dim(d), local = x->shape().dim(d);
     if (size == global.dim(d)) {  // taken whole: split like the result
-      starts[d] = b.ConstantS32(0);
+      starts[d] = b.Position(0);
     } else if (!axes.empty()) {
       Instruction* zero = b.Zero(global.element_type());
       x = b.MaskPadding(x, d, global.dim(d), axes, zero);
       // With `size` zeros on both sides every start from -size to local is in range.
       x = b.Pad(x, d, size, size, zero);
       Instruction* start = StartHere(b, starts[d], global.dim(d) - size, axes, local, size);
-      start = b.Binary(Opcode::kMaximum, start, b.ConstantS32(0));
-      starts[d] = b.Binary(Opcode::kMinimum, start, b.ConstantS32(local + size));
+      start = b.Binary(Opcode::kMaximum, start, b.Position(0));
+      starts[d] = b.Binary(Opcode::kMinimum, start, b.Position(local + size));
     }
   }
   Instruction* local = DynamicSliceAll(b, x, starts, shape.dims());
@@ -118,7 +118,7 @@ absl::Status PartitionDynamicUpdateSlice(Region& region, const Instruction& old)
     Instruction* start = StartHere(b, starts[d], global.dim(d) - update_shape.dim(d), axes, local, 0);
     update = AlignTo(b, update, d, start, local);
     split.emplace_back(d, start);
-    starts[d] = b.ConstantS32(0);
+    starts[d] = b.Position(0);
   }
   if (!split.empty()) {
     Instruction* inside = nullptr;

@@ -109,7 +109,7 @@ absl::Status PartitionScatter(Region& region, const Instruction& old) {
                                         choice.axes[factor], zero);
     }
     Instruction* first =
-        builder.Compare(ComparisonDirection::kEq, builder.Coordinate(partial), builder.ConstantS32(0));
+        builder.Compare(ComparisonDirection::kEq, builder.Coordinate(partial), builder.Position(0));
     const auto whole = operands[0]->shape().dims();
     operands[0] = builder.Select(builder.BroadcastScalar(first, whole), operands[0],
                                  builder.BroadcastScalar(zero, whole));

@@ -3,10 +3,10 @@
 namespace shoal {
 namespace {
 
-// A signed type that holds every index of a narrow type and every offset.
-ElementType WideIndexType(ElementType type) {
+// A signed type that holds every index of `type` and every position.
+ElementType WideIndexType(const LocalBuilder& b, ElementType type) {
   const bool fits = BitWidth(type) < 32 || type == ElementType::kS32;
-  return fits ? ElementType::kS32 : ElementType::kS64;
+  return fits ? b.position_type() : ElementType::kS64;
 }
 
 Instruction* Splat(LocalBuilder& b, const Instruction* like, int64_t value) {
@@ -21,7 +21,7 @@ Instruction* Widened(LocalBuilder& b, Instruction* index, int64_t high) {
   if (IsUnsigned(type) && BitWidth(type) >= 32) {
     index = b.Binary(Opcode::kMinimum, index, Splat(b, index, high));
   }
-  return b.Convert(index, WideIndexType(type));
+  return b.Convert(index, WideIndexType(b, type));
 }
 
 class IndexRewriter {
@@ -38,7 +38,7 @@ class IndexRewriter {
   LocalIndices Run(absl::Span<const IndexedDim> dims, bool clamp) {
     LocalIndices result;
     const int64_t components = has_vector_ ? indices_->shape().dim(vector_dim_) : 1;
-    const ElementType wide = WideIndexType(indices_->shape().element_type());
+    const ElementType wide = WideIndexType(b_, indices_->shape().element_type());
     std::vector<Instruction*> parts;
     for (int64_t c = 0; c < components; ++c) {
       Instruction* part = has_vector_ ? b_.Slice(indices_, vector_dim_, c, c + 1) : indices_;
@@ -60,8 +60,7 @@ class IndexRewriter {
   Instruction* Localize(Instruction* index, const IndexedDim& dim, bool clamp, Instruction*& inside) {
     index = clamp ? ClampedIndex(b_, index, dim.global_size - 1) : Widened(b_, index, dim.global_size);
     const ElementType wide = index->shape().element_type();
-    Instruction* offset =
-        b_.Binary(Opcode::kMultiply, b_.Coordinate(dim.axes), b_.ConstantS32(dim.local_size));
+    Instruction* offset = b_.Binary(Opcode::kMultiply, b_.Coordinate(dim.axes), b_.Position(dim.local_size));
     offset = b_.BroadcastScalar(b_.Convert(offset, wide), batch_dims_);
     index = b_.Binary(Opcode::kSubtract, index, offset);
     if (!clamp) return index;

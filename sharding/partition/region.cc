@@ -151,7 +151,7 @@ Instruction* Region::Reshard(Instruction* local, const Shape& global, const Layo
   local = EmitReshard(builder_, local, global, plan, combiner, manual_);
   if (spread.empty()) return local;
   Instruction* first =
-      builder_.Compare(ComparisonDirection::kEq, builder_.Coordinate(spread), builder_.ConstantS32(0));
+      builder_.Compare(ComparisonDirection::kEq, builder_.Coordinate(spread), builder_.Position(0));
   Instruction* zero = builder_.Zero(global.element_type());
   return builder_.Select(builder_.BroadcastScalar(first, local->shape().dims()), local,
                          builder_.BroadcastScalar(zero, local->shape().dims()));
@@ -169,9 +169,8 @@ Instruction* Region::SpreadParts(Instruction* local, const Shape& global, Layout
     dims[d] = size * SizeOf(moved);
     std::vector<Instruction*> operands = {
         builder_.BroadcastScalar(builder_.Zero(global.element_type()), dims), local};
-    for (int64_t i = 0; i < global.rank(); ++i) operands.push_back(builder_.ConstantS32(0));
-    operands[2 + d] =
-        builder_.Binary(Opcode::kMultiply, builder_.Coordinate(moved), builder_.ConstantS32(size));
+    for (int64_t i = 0; i < global.rank(); ++i) operands.push_back(builder_.Position(0));
+    operands[2 + d] = builder_.Binary(Opcode::kMultiply, builder_.Coordinate(moved), builder_.Position(size));
     local = builder_.Add(Opcode::kDynamicUpdateSlice, global.WithDims(dims), operands);
     layout.partial = Concat(layout.partial, moved);
     std::sort(layout.partial.begin(), layout.partial.end());
@@ -198,7 +197,7 @@ Instruction* Region::Rematerialize(const Instruction* old, const Layout& layout)
   Instruction* iota = builder_.Add(Opcode::kIota, local, {}, DimensionsAttributes{{dim}});
   if (layout.dims[dim].empty()) return iota;
   Instruction* offset = builder_.Binary(Opcode::kMultiply, builder_.Coordinate(layout.dims[dim]),
-                                        builder_.ConstantS32(local.dim(dim)));
+                                        builder_.Position(local.dim(dim)));
   offset = builder_.Convert(offset, local.element_type());
   return builder_.Binary(Opcode::kAdd, iota, builder_.BroadcastScalar(offset, local.dims()));
 }

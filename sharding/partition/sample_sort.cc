@@ -133,11 +133,11 @@ class SampleSorter {
     return b_.Reshape(builder_.DynamicSlice(x, 1, builder_.Coordinate(axes_), 1), {rows_});
   }
 
-  // s32[rows, length] where each element stands in the whole dimension.
+  // [rows, length]: where each element stands in the whole dimension.
   Instruction* Positions() {
-    const Shape shape = Shape::Array(ElementType::kS32, {rows_, length_});
+    const Shape shape = Shape::Array(builder_.position_type(), {rows_, length_});
     Instruction* begin =
-        builder_.Binary(Opcode::kMultiply, builder_.Coordinate(axes_), builder_.ConstantS32(length_));
+        builder_.Binary(Opcode::kMultiply, builder_.Coordinate(axes_), builder_.Position(length_));
     return b_.Add(b_.Iota(shape, 1), b_.Broadcast(begin, shape.dims(), {}));
   }
   // `less` of two elements at these positions; what is past the end comes after all others.
@@ -150,8 +150,8 @@ class SampleSorter {
   Computation* WithPosition() {
     Computation* longer = region_.context().module().CloneComputation(*comparator_);
     const auto count = static_cast<int64_t>(comparator_->parameters().size());
-    Instruction* a = longer->AddParameter(count, Shape::Scalar(ElementType::kS32));
-    Instruction* other = longer->AddParameter(count + 1, Shape::Scalar(ElementType::kS32));
+    Instruction* a = longer->AddParameter(count, Shape::Scalar(builder_.position_type()));
+    Instruction* other = longer->AddParameter(count + 1, Shape::Scalar(builder_.position_type()));
     if (!HasPadding()) return longer;
     HloBuilder b(longer);
     longer->set_root(PaddingLast(b, longer->root(), a, other));

@@ -111,7 +111,7 @@ class PartScatter {
   Instruction* Emit(Instruction* operand, Instruction* source, Instruction* init) {
     const Shape own = operand->shape();
     place_type_ =
-        own.ElementCount() <= std::numeric_limits<int32_t>::max() ? ElementType::kS32 : ElementType::kS64;
+        own.ElementCount() <= std::numeric_limits<int32_t>::max() ? b_.position_type() : ElementType::kS64;
     for (const Touched& t : touched_) {
       operand = FetchWindow(b_, operand, t.OfOperand(), nullptr);
       source = FetchWindow(b_, source, t.OfSource(), nullptr);
@@ -136,8 +136,8 @@ class PartScatter {
   }
   // Number along `dim` of each element of `shape`, whose first one is this part's `first + part*step`.
   Instruction* Number(const Shape& shape, int64_t dim, const AxisList& axes, int64_t first, int64_t step) {
-    Instruction* begin = b_.Binary(Opcode::kMultiply, b_.Coordinate(axes), b_.ConstantS32(step));
-    begin = b_.Convert(Plus(begin, b_.ConstantS32(first)), place_type_);
+    Instruction* begin = b_.Binary(Opcode::kMultiply, b_.Coordinate(axes), b_.Position(step));
+    begin = b_.Convert(Plus(begin, b_.Position(first)), place_type_);
     return Plus(b_.Iota(shape, dim), b_.BroadcastScalar(begin, shape.dims()));
   }
   // x is in [0, size), and so was what `others` say.

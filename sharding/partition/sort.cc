@@ -92,7 +92,8 @@ absl::Status PartitionTopK(Region& region, const Instruction& old) {
   Instruction* x = region.Get(old.operand(0), choice.operands[0]);
   const int64_t local = x->shape().dim(last);
   const std::vector<Instruction*> own = best_of(x, std::min(top.k, local));
-  Instruction* begin = b.Binary(Opcode::kMultiply, b.Coordinate(axes), b.ConstantS32(local));
+  Instruction* begin = b.Binary(Opcode::kMultiply, b.Coordinate(axes), b.Position(local));
+  begin = b.Convert(begin, ElementType::kS32);
   Instruction* indices = b.Binary(Opcode::kAdd, own[1], b.BroadcastScalar(begin, own[1]->shape().dims()));
   const std::vector<Instruction*> best = best_of(b.AllGather(own[0], axes, last), top.k);
   region.SetResult(&old, 0, best[0], choice.results[0]);

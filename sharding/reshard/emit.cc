@@ -94,7 +94,7 @@ class Emitter {
   Instruction* Slice(Instruction* x, const ReshardStep& step) {
     const int64_t size = SizeAfter(step.dim, step.after);
     Instruction* padded = PadForSplit(x, step.dim, step);
-    Instruction* start = b_.Binary(Opcode::kMultiply, b_.Coordinate(step.axes), b_.ConstantS32(size));
+    Instruction* start = b_.Binary(Opcode::kMultiply, b_.Coordinate(step.axes), b_.Position(size));
     return b_.DynamicSlice(padded, step.dim, start, size);
   }
 

@@ -73,13 +73,13 @@ Instruction* Receive(LocalBuilder& b, Instruction* x, const HaloWindow& w, int64
 
 // Elements outside [0, global) become `fill`.
 Instruction* MaskOutside(LocalBuilder& b, Instruction* x, const HaloWindow& w, Instruction* fill) {
-  const Shape shape = x->shape().WithElementType(ElementType::kS32);
-  Instruction* begin = b.Binary(Opcode::kMultiply, b.Coordinate(w.axes), b.ConstantS32(w.step));
-  begin = b.Binary(Opcode::kAdd, begin, b.ConstantS32(w.first));
+  const Shape shape = x->shape().WithElementType(b.position_type());
+  Instruction* begin = b.Binary(Opcode::kMultiply, b.Coordinate(w.axes), b.Position(w.step));
+  begin = b.Binary(Opcode::kAdd, begin, b.Position(w.first));
   Instruction* index = b.Add(Opcode::kIota, shape, {}, DimensionsAttributes{{w.dim}});
   index = b.Binary(Opcode::kAdd, index, b.BroadcastScalar(begin, shape.dims()));
-  Instruction* zero = b.BroadcastScalar(b.ConstantS32(0), shape.dims());
-  Instruction* end = b.BroadcastScalar(b.ConstantS32(w.global), shape.dims());
+  Instruction* zero = b.BroadcastScalar(b.Position(0), shape.dims());
+  Instruction* end = b.BroadcastScalar(b.Position(w.global), shape.dims());
   Instruction* inside = b.Binary(Opcode::kAnd, b.Compare(ComparisonDirection::kGe, index, zero),
                                  b.Compare(ComparisonDirection::kLt, index, end));
   return b.Select(inside, x, b.BroadcastScalar(fill, x->shape().dims()));
@@ -116,8 +116,8 @@ Instruction* FetchWindow(LocalBuilder& b, Instruction* x, const HaloWindow& w, I
   if (slope == 0) {
     window = b.Slice(all, w.dim, base, base + w.size);
   } else {
-    Instruction* start = b.Binary(Opcode::kMultiply, b.Coordinate(w.axes), b.ConstantS32(slope));
-    window = b.DynamicSlice(all, w.dim, b.Binary(Opcode::kAdd, start, b.ConstantS32(base)), w.size);
+    Instruction* start = b.Binary(Opcode::kMultiply, b.Coordinate(w.axes), b.Position(slope));
+    window = b.DynamicSlice(all, w.dim, b.Binary(Opcode::kAdd, start, b.Position(base)), w.size);
   }
   const bool leaves = w.first < 0 || w.first + w.step * (pieces.parts - 1) + w.size > w.global;
   return fill != nullptr && leaves ? MaskOutside(b, window, w, fill) : window;

@@ -1,6 +1,7 @@
 #include "sharding/reshard/local_builder.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/hlo/participants.h"
@@ -24,6 +25,21 @@ int64_t HighestChannel(const Module& module) {
   return highest;
 }
 
+// Sums and differences of a few positions stay in range as well.
+ElementType PositionTypeFor(const Module& module) {
+  constexpr int64_t kLongest = std::numeric_limits<int32_t>::max() / 4;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Shape& leaf : instruction->shape().Leaves()) {
+        const bool is_long = leaf.IsArray() && std::any_of(leaf.dims().begin(), leaf.dims().end(),
+                                                           [](int64_t size) { return size > kLongest; });
+        if (is_long) return ElementType::kS64;
+      }
+    }
+  }
+  return ElementType::kS32;
+}
+
 }  // namespace
 
 Literal IdentityOf(Opcode combiner, ElementType type) {
@@ -31,7 +47,10 @@ Literal IdentityOf(Opcode combiner, ElementType type) {
 }
 
 SpmdContext::SpmdContext(Module& module, std::shared_ptr<const Mesh> mesh)
-    : module_(module), mesh_(std::move(mesh)), next_channel_(HighestChannel(module) + 1) {}
+    : module_(module),
+      mesh_(std::move(mesh)),
+      next_channel_(HighestChannel(module) + 1),
+      position_type_(PositionTypeFor(module)) {}
 
 Computation* SpmdContext::ScalarBody(Opcode opcode, ElementType type) {
   Computation*& body = scalar_bodies_[{opcode, type}];
@@ -55,9 +74,8 @@ Instruction* LocalBuilder::Coordinate(const AxisList& axes) {
 Instruction* LocalBuilder::OfPart(const AxisList& axes, absl::Span<const int64_t> values) {
   std::string table;
   for (int64_t position : Positions(mesh())) {
-    const int32_t value =
-        position < 0 ? 0 : static_cast<int32_t>(values[shoal::Coordinate(mesh(), position, axes)]);
-    table.append(reinterpret_cast<const char*>(&value), sizeof value);
+    const int64_t value = position < 0 ? 0 : values[shoal::Coordinate(mesh(), position, axes)];
+    table.append(reinterpret_cast<const char*>(&value), ByteWidth(position_type()));  // little-endian
   }
   return OfPartition(std::move(table));
 }
@@ -67,17 +85,18 @@ Instruction* LocalBuilder::OfPartition(std::string table) {
   if (known != nullptr) return known;
   if (partition_id_ == nullptr)
     partition_id_ = Add(Opcode::kPartitionId, Shape::Scalar(ElementType::kU32), {});
-  const Shape shape = Shape::Array(ElementType::kS32, {static_cast<int64_t>(table.size() / sizeof(int32_t))});
+  const ElementType type = position_type();
+  const Shape shape = Shape::Array(type, {static_cast<int64_t>(table.size()) / ByteWidth(type)});
   Instruction* values = computation()->AddConstant(*Literal::FromBytes(shape, table));
-  Instruction* one = Add(Opcode::kDynamicSlice, Shape::Array(ElementType::kS32, {1}), {values, partition_id_},
+  Instruction* one = Add(Opcode::kDynamicSlice, Shape::Array(type, {1}), {values, partition_id_},
                          DynamicSliceAttributes{{1}});
   return known = Reshape(one, {});
 }
 
-Instruction* LocalBuilder::ConstantS32(int64_t value) {
+Instruction* LocalBuilder::Position(int64_t value) {
   Instruction*& known = constants_[value];
   if (known == nullptr) {
-    known = computation()->AddConstant(Literal::Scalar(ElementType::kS32, static_cast<int32_t>(value)));
+    known = computation()->AddConstant(Literal::Scalar(position_type(), value));
   }
   return known;
 }
@@ -105,7 +124,7 @@ Instruction* LocalBuilder::DynamicSlice(Instruction* x, int64_t dim, Instruction
   IntVector sizes(x->shape().dims().begin(), x->shape().dims().end());
   sizes[dim] = size;
   std::vector<Instruction*> starts;
-  for (int64_t d = 0; d < x->shape().rank(); ++d) starts.push_back(d == dim ? start : ConstantS32(0));
+  for (int64_t d = 0; d < x->shape().rank(); ++d) starts.push_back(d == dim ? start : Position(0));
   return HloBuilder::DynamicSlice(x, starts, std::move(sizes));
 }
 
@@ -202,11 +221,11 @@ Instruction* LocalBuilder::MaskPadding(Instruction* x, int64_t dim, int64_t glob
                                        Instruction* value) {
   const int64_t local = x->shape().dim(dim);
   if (local * SizeOf(axes) == global) return x;
-  const Shape index_shape = x->shape().WithElementType(ElementType::kS32);
+  const Shape index_shape = x->shape().WithElementType(position_type());
   Instruction* index = Add(Opcode::kIota, index_shape, {}, DimensionsAttributes{{dim}});
   // Valid are the first global - coordinate*local elements.
-  Instruction* offset = Binary(Opcode::kMultiply, Coordinate(axes), ConstantS32(local));
-  Instruction* valid = Binary(Opcode::kSubtract, ConstantS32(global), offset);
+  Instruction* offset = Binary(Opcode::kMultiply, Coordinate(axes), Position(local));
+  Instruction* valid = Binary(Opcode::kSubtract, Position(global), offset);
   Instruction* pred = Compare(ComparisonDirection::kLt, index, BroadcastScalar(valid, index_shape.dims()));
   return Select(pred, x, BroadcastScalar(value, x->shape().dims()));
 }

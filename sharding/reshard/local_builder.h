@@ -24,6 +24,8 @@ class SpmdContext {
   const Mesh& mesh() const { return *mesh_; }
   const std::shared_ptr<const Mesh>& mesh_ptr() const { return mesh_; }
   int64_t NextChannel() { return next_channel_++; }
+  // The type of positions along dimensions: s32, or s64 where some array of the program is too long for that.
+  ElementType position_type() const { return position_type_; }
   // (type[], type[]) -> type[] by one operation.
   Computation* ScalarBody(Opcode opcode, ElementType type);
 
@@ -31,6 +33,7 @@ class SpmdContext {
   Module& module_;
   std::shared_ptr<const Mesh> mesh_;
   int64_t next_channel_ = 1;
+  ElementType position_type_ = ElementType::kS32;
   absl::flat_hash_map<std::pair<Opcode, ElementType>, Computation*> scalar_bodies_;
 };
 
@@ -49,11 +52,12 @@ class LocalBuilder : public HloBuilder {
   Instruction* Add(Opcode opcode, Shape shape, absl::Span<Instruction* const> operands,
                    Attributes attributes = {}, absl::Span<Computation* const> called = {});
 
-  // s32[] this device's coordinate along `axes`.
+  // Scalars of position_type(): this device's coordinate along `axes`; the value for its part along `axes`
+  // (one a part); a constant.
+  ElementType position_type() const { return context_.position_type(); }
   Instruction* Coordinate(const AxisList& axes);
-  // s32[] the value for this device's part along `axes`; one a part.
   Instruction* OfPart(const AxisList& axes, absl::Span<const int64_t> values);
-  Instruction* ConstantS32(int64_t value);
+  Instruction* Position(int64_t value);
   // A scalar with all bits zero.
   Instruction* Zero(ElementType type);
 
@@ -85,7 +89,7 @@ class LocalBuilder : public HloBuilder {
  private:
   Groups GroupsOf(const AxisList& axes) const;
   CollectiveAttributes Among(const AxisList& axes, IntVector dimensions);
-  // s32[] entry `partition id` of a table of one number a partition.
+  // Entry `partition id` of a table of one position a partition.
   Instruction* OfPartition(std::string table);
 
   SpmdContext& context_;

@@ -102,7 +102,7 @@ class Rearranger {
     const bool all_count = std::all_of(begin.begin(), begin.end(), [](int64_t n) { return n == 0; }) &&
                            std::all_of(end.begin(), end.end(), [&](int64_t n) { return n == round.size; });
     if (!all_count) {
-      const Shape shape = piece->shape().WithElementType(ElementType::kS32);
+      const Shape shape = piece->shape().WithElementType(b_.position_type());
       Instruction* index = b_.Add(Opcode::kIota, shape, {}, DimensionsAttributes{{r_.dim}});
       const auto compare = [&](ComparisonDirection direction, const std::vector<int64_t>& values) {
         return b_.Compare(direction, index, b_.BroadcastScalar(b_.OfPart(r_.axes, values), shape.dims()));
@@ -113,7 +113,7 @@ class Rearranger {
     }
     std::vector<Instruction*> operands = {result, piece};
     for (int64_t d = 0; d < result->shape().rank(); ++d) {
-      operands.push_back(d == r_.dim ? where : b_.ConstantS32(0));
+      operands.push_back(d == r_.dim ? where : b_.Position(0));
     }
     return b_.Add(Opcode::kDynamicUpdateSlice, result->shape(), operands);
   }

@@ -141,6 +141,24 @@ TEST(Partition, NothingIsSentOfAnEmptyArray) {
   EXPECT_EQ(Count(*module, Opcode::kAllGather), 0);
 }
 
+// Where a part begins, what is past the end, and an iota's numbers: none of them fits into 32 bits.
+TEST(Partition, PositionsInLongDimensionsHave64Bits) {
+  const auto module = Partitioned(4, R"(
+    sum { p = s64[] parameter(0)
+      q = s64[] parameter(1)
+      ROOT s = s64[] add(p, q) }
+    ENTRY main {
+      a = s8[5000000001] parameter(0), sharding={mesh<[x=4]>, [{}]}
+      c = s8[5000000001] sharding-constraint(a), sharding={mesh<[x=4]>, [{x}]}
+      i = s64[5000000001] iota(), iota_dimension=0, sharding={mesh<[x=4]>, [{x}]}
+      zero = s64[] constant(0)
+      r = s64[] reduce(i, zero), dimensions={0}, to_apply=sum
+      ROOT t = (s8[5000000001], s64[]) tuple(c, r) })");
+  const std::string text = ToText(*module);
+  EXPECT_EQ(text.find("s32["), std::string::npos) << text;
+  EXPECT_NE(text.find("constant(1250000001)"), std::string::npos) << text;
+}
+
 // Every partition must reach the same collectives in the same order: channels are numbered once.
 TEST(Partition, ChannelsAreUnique) {
   const auto module = Partitioned(8, R"(ENTRY main {
