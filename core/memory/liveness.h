@@ -71,7 +71,7 @@ struct BranchLiveness {
 
 class Liveness {
  public:
-  // Unimplemented for an instruction that cannot be scheduled (a sharding operation that is left over).
+  // Internal for a sharding operation that is left over.
   static absl::StatusOr<Liveness> Of(const Module& module);
 
   const std::vector<Value>& values() const { return values_; }
