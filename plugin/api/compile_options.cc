@@ -166,8 +166,8 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view serialized,
   }
   if (build.use_auto_spmd_partitioning()) {
     return absl::UnimplementedError(
-        "compile option use_auto_spmd_partitioning: Shoal searches for no shardings; give some arrays theirs, "
-        "and propagation finds those of the others");
+        "compile option use_auto_spmd_partitioning: Shoal searches for no shardings; give some arrays "
+        "theirs, and propagation finds those of the others");
   }
   CompileOptions options;
   SHOAL_RETURN_IF_ERROR(ReadLayouts(proto, options));
