@@ -2,9 +2,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/ops/builder.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 
@@ -160,11 +162,137 @@ bool IsNamespacedName(absl::string_view name) {
   return words.size() > 1;
 }
 
+// A loop over the elements of arrays along one dimension, the last one first.
+class ReverseScan {
+ public:
+  ReverseScan(OpImporter& c, Computation* body, size_t inputs, int64_t dimension)
+      : c_(c), body_(body), inputs_(inputs), carries_(c.operands().size() - inputs), dimension_(dimension) {}
+
+  // The outputs, then the carries.
+  absl::StatusOr<std::vector<Instruction*>> Run() {
+    HloBuilder b(&c_.computation());
+    const size_t outputs = c_.op().results.size() - carries_;
+    const int64_t count = c_.operand_shape(0).dim(dimension_);
+    // How many are done, the carries, the outputs, the inputs.
+    std::vector<Instruction*> initial = {b.Scalar(ElementType::kS64, 0)};
+    for (size_t i = 0; i < carries_; ++i) initial.push_back(c_.operand(inputs_ + i));
+    for (size_t i = 0; i < outputs; ++i) {
+      SHOAL_ASSIGN_OR_RETURN(Shape shape, c_.ResultShape(i));
+      initial.push_back(b.Splat(shape, 0));
+    }
+    initial.insert(initial.end(), c_.operands().begin(), c_.operands().begin() + inputs_);
+    Instruction* state = b.Tuple(initial);
+    HloBuilder condition(c_.module().AddComputation("scan_condition"));
+    Instruction* done =
+        condition.GetTupleElement(condition.computation()->AddParameter(0, state->shape()), 0);
+    condition.computation()->set_root(condition.Compare(
+        ComparisonDirection::kLt, done, condition.Scalar(ElementType::kS64, static_cast<double>(count))));
+    HloBuilder step(c_.module().AddComputation("scan_step"));
+    Step(step, state->shape(), count - 1);
+    SHOAL_RETURN_IF_ERROR(condition.status());
+    SHOAL_RETURN_IF_ERROR(step.status());
+    Computation* const regions[] = {condition.computation(), step.computation()};
+    Instruction* loop = b.Op(Opcode::kWhile, {state}, {}, regions);
+    std::vector<Instruction*> results;
+    for (size_t i = 0; i < outputs + carries_; ++i) {
+      const size_t at = i < outputs ? carries_ + i : i - outputs;
+      results.push_back(b.GetTupleElement(loop, static_cast<int64_t>(at) + 1));
+    }
+    SHOAL_RETURN_IF_ERROR(b.status());
+    return results;
+  }
+
+ private:
+  void Step(HloBuilder& b, const Shape& state, int64_t last) {
+    Instruction* before = b.computation()->AddParameter(0, state);
+    std::vector<Instruction*> next;
+    for (size_t i = 0; i < state.elements().size(); ++i)
+      next.push_back(b.GetTupleElement(before, static_cast<int64_t>(i)));
+    Instruction* at = b.Subtract(b.Scalar(ElementType::kS64, static_cast<double>(last)), next[0]);
+    std::vector<Instruction*> arguments;
+    for (size_t i = next.size() - inputs_; i < next.size(); ++i) {
+      const Shape& whole = next[i]->shape();
+      IntVector sizes(whole.dims().begin(), whole.dims().end()), rest = sizes;
+      sizes[dimension_] = 1;
+      rest.erase(rest.begin() + dimension_);
+      arguments.push_back(b.Reshape(b.DynamicSlice(next[i], Starts(b, at, whole.rank()), sizes), rest));
+    }
+    arguments.insert(arguments.end(), next.begin() + 1, next.begin() + 1 + static_cast<int64_t>(carries_));
+    Instruction* result = b.Call(body_, arguments);
+    const size_t outputs = next.size() - inputs_ - carries_ - 1;
+    const auto element = [&](size_t i) {
+      return result->shape().IsTuple() ? b.GetTupleElement(result, static_cast<int64_t>(i)) : result;
+    };
+    for (size_t i = 0; i < outputs; ++i) {
+      Instruction*& whole = next[1 + carries_ + i];
+      IntVector sizes(whole->shape().dims().begin(), whole->shape().dims().end());
+      sizes[dimension_] = 1;
+      std::vector<Instruction*> operands = {whole, b.Reshape(element(i), sizes)};
+      for (Instruction* start : Starts(b, at, whole->shape().rank())) operands.push_back(start);
+      whole = b.Op(Opcode::kDynamicUpdateSlice, operands);
+    }
+    for (size_t i = 0; i < carries_; ++i) next[1 + i] = element(outputs + i);
+    next[0] = b.Add(next[0], b.Scalar(ElementType::kS64, 1));
+    b.computation()->set_root(b.Tuple(next));
+  }
+
+  std::vector<Instruction*> Starts(HloBuilder& b, Instruction* at, int64_t rank) const {
+    std::vector<Instruction*> starts(static_cast<size_t>(rank), b.Scalar(ElementType::kS64, 0));
+    starts[static_cast<size_t>(dimension_)] = at;
+    return starts;
+  }
+
+  OpImporter& c_;
+  Computation* body_;
+  const size_t inputs_, carries_;
+  const int64_t dimension_;
+};
+
+// chlo.scan with is_reverse, from the region that the composite has: the decomposition that jaxlib 0.10.2
+// writes begins with the first element.
+absl::StatusOr<bool> ImportReverseScan(OpImporter& c) {
+  const MlirAttribute* attributes = c.Find("composite_attributes");
+  if (attributes == nullptr || c.op().regions.size() != 1) return false;
+  const MlirAttribute *reverse = attributes->Find("is_reverse"), *along = attributes->Find("dimension"),
+                      *segments = attributes->Find("operandSegmentSizes");
+  if (reverse == nullptr || reverse->integer == 0 || along == nullptr || segments == nullptr) return false;
+  SHOAL_ASSIGN_OR_RETURN(IntVector sizes, IntsOf(*segments));
+  const int64_t operands = static_cast<int64_t>(c.operands().size());
+  if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] < 0 || sizes[0] + sizes[1] != operands ||
+      c.op().results.size() < static_cast<size_t>(sizes[1]))
+    return c.Error(absl::StrCat("segments of ", absl::StrJoin(sizes, ", "), " for ", operands, " operands"));
+  for (size_t i = 0; i < static_cast<size_t>(sizes[0]); ++i) {
+    SHOAL_RETURN_IF_ERROR(c.ExpectArray(i));
+    const Shape& input = c.operand_shape(i);
+    if (along->integer < 0 || along->integer >= input.rank() ||
+        input.dim(along->integer) != c.operand_shape(0).dim(along->integer))
+      return c.Error(absl::StrCat("dimension ", along->integer, " of operand ", i, ", ", input.ToString()));
+    if (input.dim(along->integer) == 0) return false;
+  }
+  const size_t outputs = c.op().results.size() - static_cast<size_t>(sizes[1]);
+  for (size_t i = 0; i < outputs; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Shape output, c.ResultShape(i));
+    if (!output.IsArray() || along->integer >= output.rank())
+      return c.Error(absl::StrCat("result ", i, " is ", output.ToString()));
+  }
+  SHOAL_ASSIGN_OR_RETURN(Computation * body, c.Body(0, "scan"));
+  const Shape& given = body->root()->shape();
+  const size_t count = given.IsTuple() ? given.elements().size() : 1;
+  if (count != c.op().results.size())
+    return c.Error(
+        absl::StrCat("its region gives ", given.ToString(), " for ", c.op().results.size(), " results"));
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results,
+                         ReverseScan(c, body, static_cast<size_t>(sizes[0]), along->integer).Run());
+  SHOAL_RETURN_IF_ERROR(c.FinishEach(results));
+  return true;
+}
+
 // Whether HLO has the CHLO operation that a composite stands for, on these types. What it would need for
 // complex numbers is written out in the decomposition.
 absl::StatusOr<bool> ImportNative(OpImporter& c, absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "chlo.") || c.operands().empty() || !c.operand_shape(0).IsArray())
     return false;
+  if (name == "scan") return ImportReverseScan(c);
   if (IsComplex(c.operand_shape(0).element_type())) return false;
   if (name == "top_k") {
     const MlirAttribute* attributes = c.Find("composite_attributes");

@@ -72,6 +72,30 @@ def test_dynamic_operations_with_known_sizes():
     """)
 
 
+def test_scan_from_the_last_element():
+    run(PRIMITIVES + """
+    from jax._src.lib.mlir.dialects import chlo
+    x = np.random.default_rng(2).integers(-9, 9, (3, 5, 2)).astype(np.int32)
+    for reverse in (False, True):
+        def build(v):
+            row = ir.RankedTensorType.get((3, 2), ir.IntegerType.get_signless(32))
+            start = hlo.constant(ir.DenseElementsAttr.get(np.full((3, 2), 7, np.int32)))
+            op = chlo.ScanOp([v.type, v.type], [row], [v], [start], dimension=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1),
+                             is_reverse=ir.BoolAttr.get(reverse))
+            with ir.InsertionPoint(op.body.blocks.append(row, row)) as at:
+                element, carry = at.block.arguments
+                hlo.return_([carry, hlo.subtract(element, carry), hlo.subtract(element, carry)])
+            return op.results
+        before, after, last = call(build, x, results=[(x.shape, np.int32)] * 2 + [((3, 2), np.int32)])
+        carry, order = np.full((3, 2), 7, np.int32), range(5)[::-1] if reverse else range(5)
+        for i in order:
+            np.testing.assert_array_equal(before[:, i], carry)
+            carry = x[:, i] - carry
+            np.testing.assert_array_equal(after[:, i], carry)
+        np.testing.assert_array_equal(last, carry)
+    """)
+
+
 def test_what_the_host_cannot_do_is_refused_in_words():
     _, err = run(PRIMITIVES + """
     try:
