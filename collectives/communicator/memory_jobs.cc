@@ -44,14 +44,14 @@ void CopyRange(const CopyJob& job, const MemoryBinding& binding, Copy copy, int6
 void ReduceRange(const ReduceJob& job, const MemoryBinding& binding, Copy copy, int64_t begin, int64_t end) {
   const int64_t width = ByteWidth(job.type), row = job.sources[0].row;
   absl::InlinedVector<const void*, 16> sources(job.sources.size());
-  alignas(64) static thread_local char scratch[kSliceBytes];
+  alignas(64) static thread_local char scratch[kPastCachesPiece];
+  // Past the caches the sum goes by way of memory that stays in them.
+  const bool direct = copy == CopyThroughCaches;
   for (int64_t at = begin; at < end;) {
-    const int64_t n = std::min({row - at % row, end - at, kSliceBytes});
+    const int64_t n = std::min({row - at % row, end - at, direct ? kSliceBytes : kPastCachesPiece});
     for (size_t i = 0; i < sources.size(); ++i) {
       sources[i] = binding.At(job.sources[i].base) + PositionOf(job.sources[i], at);
     }
-    // Past the caches the sum goes by way of memory that stays in them.
-    const bool direct = copy == CopyThroughCaches;
     char* first = binding.At(job.targets[0].base) + PositionOf(job.targets[0], at);
     void* sum = direct ? first : scratch;
     Reduce(job.type, job.reduction, sources, sum, n / width);
