@@ -17,6 +17,16 @@ Step ReduceInRankOrder(int ranks, int rank, Block block, Block own) {
   return step;
 }
 
+// Everybody's own chunk, which lies in `own`, goes to all.
+std::vector<Step> GatherRound(const Seat& seat, ScheduleBuffer own) {
+  const int ranks = seat.ranks, rank = seat.rank;
+  std::vector<Step> round;
+  ForEachPeer(ranks, rank, [&](int peer) { round.push_back({StepKind::kSend, peer, {own, rank}}); });
+  ForEachPeer(ranks, rank,
+              [&](int peer) { round.push_back({StepKind::kReceive, peer, {kOutputBuffer, peer}}); });
+  return round;
+}
+
 }  // namespace
 
 Schedule LinearAllReduce(const Seat& seat) {
@@ -44,21 +54,15 @@ Schedule DirectReduceScatter(const Seat& seat) {
 }
 
 Schedule LinearAllGather(const Seat& seat) {
-  const int ranks = seat.ranks, rank = seat.rank;
-  Schedule schedule{"linear", ranks};
+  Schedule schedule{"linear", seat.ranks};
   schedule.single_chunks = true;
-  std::vector<Step> round;
-  ForEachPeer(ranks, rank,
-              [&](int peer) { round.push_back({StepKind::kSend, peer, {kOutputBuffer, rank}}); });
-  ForEachPeer(ranks, rank,
-              [&](int peer) { round.push_back({StepKind::kReceive, peer, {kOutputBuffer, peer}}); });
-  schedule.rounds.push_back(std::move(round));
+  schedule.rounds.push_back(GatherRound(seat, kInputBuffer));
   return schedule;
 }
 
 Schedule DirectAllReduce(const Seat& seat) {
   Schedule schedule = DirectReduceScatter(seat);
-  schedule.rounds.push_back(LinearAllGather(seat).rounds[0]);
+  schedule.rounds.push_back(GatherRound(seat, kOutputBuffer));
   return schedule;
 }
 

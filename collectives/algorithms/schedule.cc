@@ -57,6 +57,15 @@ Schedule SliceOf(Schedule schedule, int slice, int slices) {
   return schedule;
 }
 
+bool SendsOutput(const Schedule& schedule) {
+  for (const std::vector<Step>& round : schedule.rounds) {
+    for (const Step& step : round) {
+      if (step.kind == StepKind::kSend && step.block.buffer == kOutputBuffer) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<int64_t> EvenChunks(int64_t elements, int chunks, int64_t align) {
   if (elements < int64_t{2} * align * chunks) align = 1;
   std::vector<int64_t> offsets(chunks + 1);

@@ -76,6 +76,9 @@ std::string ToString(const Schedule& schedule);
 // together do what the schedule does, each in its own time. REQUIRES: single_chunks.
 Schedule SliceOf(Schedule schedule, int slice, int slices);
 
+// Whether this rank sends anything that lies in its output.
+bool SendsOutput(const Schedule& schedule);
+
 // Element offsets of `chunks` nearly equal chunks of `elements`: chunk c is [result[c], result[c + 1]). Inner
 // edges are multiples of `align` where there is enough to divide.
 std::vector<int64_t> EvenChunks(int64_t elements, int chunks, int64_t align);
@@ -90,7 +93,7 @@ struct Seat {
 };
 using ScheduleBuilder = Schedule (*)(const Seat& seat);
 
-// direct.cc. Chunk r belongs to rank r; all-gather's own chunk lies in the output from the start.
+// direct.cc. Chunk r belongs to rank r; all-gather's own chunk lies in input and output from the start.
 Schedule LinearAllReduce(const Seat& seat);
 Schedule DirectAllReduce(const Seat& seat);
 Schedule DirectReduceScatter(const Seat& seat);

@@ -338,10 +338,11 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, 
       buffers.push_back({binding.At(memory.base), memory.origin});
     bytes += plan.lanes[lane].offsets.back();
   }
+  const auto run = [meeting = meeting.get(), workers = options_.workers](const std::vector<Phase>& phases) {
+    RunPhasesAssisted(phases, meeting->binding(), workers);
+  };
+  if (!plan.meanwhile.empty()) request.meanwhile = [run, &plan] { run(plan.meanwhile); };
   if (!plan.work.empty()) {
-    const auto run = [meeting = meeting.get(), workers = options_.workers](const std::vector<Phase>& phases) {
-      RunPhasesAssisted(phases, meeting->binding(), workers);
-    };
     request.before = [run, &plan](int lane) { run(plan.work[lane].before); };
     request.after = [run, &plan](int lane) { run(plan.work[lane].after); };
   }

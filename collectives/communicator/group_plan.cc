@@ -82,6 +82,8 @@ class ArrayPlanner {
   }
 
   Phase& Before() { return plan_->before.emplace_back(); }
+  // Of what no lane reads. Several members' share is worth the arena's workers, whom no lane may wait for.
+  Phase& BeforeOrMeanwhile() { return (members_ > 1 ? plan_->before : plan_->meanwhile).emplace_back(); }
   bool SlicesWork() const;
   void AddLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory);
   void AddOneLane(Schedule schedule, std::vector<int64_t> offsets, std::vector<LaneMemory> memory);
@@ -291,6 +293,13 @@ void ArrayPlanner::AllGather() {
     return;
   }
   const bool packed = IsPacked(spec_.out);
+  Schedule schedule = Build(CollectiveKind::kAllGather, bytes_ * ranks_);
+  if (packed && members_ == 1 && group_.hosts() == 1 && !SendsOutput(schedule)) {
+    const int64_t at = packed_of_[group_.local_ranks[0]] * bytes_;
+    plan_->meanwhile.emplace_back().copies.push_back(
+        {Whole(Input(0), bytes_), Whole(Plus(Output(0), at), bytes_), bytes_});
+    return AddLane(std::move(schedule), PackedOffsets(bytes_), {{Input(0), at}, {Output(0), 0}});
+  }
   const MemoryRef gathered = packed ? Output(0) : Staging(bytes_ * ranks_);
   PlacedWork& before = before_.emplace_back();
   for (int k = 0; k < members_; ++k) {
@@ -305,8 +314,7 @@ void ArrayPlanner::AllGather() {
                         CopyJob{Whole(Plus(gathered, at), bytes_), Part(Output(k), spec_.out, r), bytes_});
     }
   }
-  AddLane(Build(CollectiveKind::kAllGather, bytes_ * ranks_), PackedOffsets(bytes_),
-          {{Input(0), 0}, {gathered, 0}});
+  AddLane(std::move(schedule), PackedOffsets(bytes_), {{gathered, 0}, {gathered, 0}});
 }
 
 // ---- reduce-scatter
@@ -387,11 +395,11 @@ absl::Status ArrayPlanner::AllToAll() {
         op_.name, ": ", spec_.elements, " elements do not divide among ", ranks_, " participants"));
   }
   const int64_t part = bytes_ / ranks_;
-  Phase& before = Before();
+  Phase& own = Alone() ? Before() : BeforeOrMeanwhile();
   for (int s = 0; s < members_; ++s) {
     for (int d = 0; d < members_; ++d) {
-      before.copies.push_back({Part(Input(s), spec_.in, group_.local_ranks[d]),
-                               Part(Output(d), spec_.out, group_.local_ranks[s]), part});
+      own.copies.push_back({Part(Input(s), spec_.in, group_.local_ranks[d]),
+                            Part(Output(d), spec_.out, group_.local_ranks[s]), part});
     }
   }
   if (Alone()) return absl::OkStatus();

@@ -1,8 +1,8 @@
 // GroupPlan: what one process does for one group of a collective operation, as a value: copies and reductions
-// by pointer among its own members (`before`), schedules over the processes (`lanes`), and copies again
-// (`after`). Between hosts most of that is of each lane (`work`), so that one lane's data is on the network
-// while the next one's is worked on. Fixed for all executions; made by arithmetic from the operation, the
-// group and who lives where.
+// by pointer among its own members (`before`), schedules over the processes (`lanes`), copies that these need
+// not wait for (`meanwhile`), and copies again (`after`). Between hosts most of that is of each lane
+// (`work`), so that one lane's data is on the network while the next one's is worked on. Fixed for all
+// executions; made by arithmetic from the operation, the group and who lives where.
 //
 // Where data of several members goes between processes it is packed by process: parts in the order of
 // (process, rank). The packing is skipped where the users' arrays have that order already.
@@ -53,7 +53,7 @@ struct LaneWork {
 
 struct GroupPlan {
   std::vector<int64_t> staging_bytes;
-  std::vector<Phase> before, after;
+  std::vector<Phase> before, meanwhile, after;
   std::vector<LanePlan> lanes;                  // empty if all members are in this process
   std::vector<std::vector<LaneMemory>> memory;  // of each lane
   std::vector<LaneWork> work;                   // of each lane; empty if none has any

@@ -28,7 +28,7 @@ Schedule OrderedReduceScatterSchedule(const std::vector<int>& process_of, int se
 
 Schedule OrderedAllReduceSchedule(const std::vector<int>& process_of, int self) {
   Schedule schedule = OrderedReduceScatterSchedule(process_of, self);
-  schedule.rounds.push_back(LinearAllGather({schedule.chunks, self}).rounds[0]);
+  schedule.rounds.push_back(DirectAllReduce({schedule.chunks, self}).rounds[1]);
   return schedule;
 }
 

@@ -107,6 +107,7 @@ Engine::~Engine() {
     SayGoodbye("");
     // What peers still wait for (a last message, or the word that their memory is free) must leave first.
     const absl::Time limit = absl::Now() + absl::Seconds(1);
+    transport_.Knock();
     while (transport_.HasBacklog() && absl::Now() < limit) transport_.Poll();
     outcome_ = nullptr;
   }
@@ -236,9 +237,13 @@ bool Engine::DrainCommands() {
   return !commands.empty();
 }
 
+// Knocks are awaited while there are runs, unless somebody watches, who looks for work anyway: then a frame
+// costs its sender no write to this process's doorbell. Who stops watching and then finds runs left, in
+// active_, rings; if the runs began only then, the one who began them finds nobody watching.
 bool Engine::ProgressOnce(Outcome* outcome) {
   outcome_ = outcome;
   bool worked = DrainCommands();
+  if (!doorbell_->IsWatched()) doorbell_->AwaitKnocks(!runs_.empty());  // before the look
   worked = transport_.Poll() || worked;
   for (size_t i = 0; i < runs_.size();) {
     if (!runs_[i]->Advance()) {
@@ -261,8 +266,13 @@ bool Engine::ProgressOnce(Outcome* outcome) {
     Tick(now);
     outcome->tick = true;
   }
+  transport_.Knock();
   active_ = static_cast<int>(runs_.size());
-  doorbell_->AwaitKnocks(!runs_.empty());
+  if (runs_.empty()) {
+    doorbell_->AwaitKnocks(false);
+  } else if (!doorbell_->AwaitsKnocks() && !doorbell_->IsWatched()) {
+    doorbell_->Ring();  // the watcher has left, perhaps before there were runs
+  }
   outcome_ = nullptr;
   return worked;
 }
@@ -346,7 +356,6 @@ void Engine::BeginRun(RunRequest request) {
     return FailRun(key.communicator, key.run, why, /*tell_others=*/true);
   }
   diagnosis_.recorder().Started(run->request().announcement, run->start());
-  doorbell_->AwaitKnocks(true);  // this pass looks for what has come before
   run->Begin();
   runs_.push_back(std::move(run));
   CheckEarly(runs_.back().get());

@@ -138,6 +138,7 @@ void Run::Lane::StartNextRound() {
   // Announcements go before the answers to the peers', and so before the data that these ask for: behind
   // data, the other direction would stand still until all of it has gone.
   PostSends(steps);
+  run_->transport_->Knock();
   PostReceives(steps);
 }
 
@@ -182,10 +183,14 @@ void Run::Lane::PostSends(const std::vector<Step>& steps) {
     const ProcessId to = Process(step.peer);
     const bool push = run_->announces_[step.peer] && run_->transport_->CanPush(to, Size(step.block));
     if (push && !run_->announced_[step.peer] && !run_->transport_->IsGone(to)) {
+      run_->Announce(step.peer);
       held_.push_back(send);
-    } else {
-      run_->transport_->Send(to, send.tag, send.data, send.pending, push);
+      continue;
     }
+    const bool tells = run_->untold_[step.peer];
+    run_->untold_[step.peer] = false;
+    run_->transport_->Send(to, send.tag, send.data, send.pending, push,
+                           tells ? absl::MakeConstSpan(run_->announcement_) : absl::Span<const char>());
   }
 }
 
@@ -216,6 +221,7 @@ void Run::Lane::RunReduction(Reduction* reduction) {
     if (first_error.ok()) first_error = run_->transport_->CheckRead(view);
     run_->transport_->Release(&view);
   }
+  run_->transport_->Knock();
   if (run_->status_.ok()) run_->status_ = first_error;
   --unfinished_;
 }
@@ -226,7 +232,7 @@ absl::Status Run::Lane::RunPiece(const Reduction& reduction, int64_t begin, int6
   char* target = At(step.block) + begin;
   const bool past_caches = plan_.offsets.back() >= kPastCachesBytes;
   thread_local std::vector<char> scratch;
-  scratch.resize(std::max(scratch.size(), (reduction.views.size() + 1) * bytes));
+  scratch.resize(std::max(scratch.size(), reduction.views.size() * bytes));
   if (step.kind == StepKind::kReceive && reduction.views[0].data != nullptr) {
     (past_caches ? CopyPastCaches : CopyThroughCaches)(target, reduction.views[0].data + begin, bytes);
     return absl::OkStatus();
@@ -254,9 +260,18 @@ absl::Status Run::Lane::RunPiece(const Reduction& reduction, int64_t begin, int6
     if (!status.ok()) return status;
     sources.push_back(slot);
   }
-  char* sum = past_caches ? scratch.data() + reduction.views.size() * bytes : target;
-  Reduce(plan_.type, plan_.reduction, sources, sum, bytes / ByteWidth(plan_.type));
-  if (past_caches) CopyPastCaches(target, sum, bytes);
+  const int64_t width = ByteWidth(plan_.type);
+  if (!past_caches) {
+    Reduce(plan_.type, plan_.reduction, sources, target, bytes / width);
+    return absl::OkStatus();
+  }
+  alignas(64) thread_local char sum[kPastCachesPiece];
+  for (int64_t at = 0; at < bytes; at += kPastCachesPiece) {
+    const int64_t n = std::min(kPastCachesPiece, bytes - at);
+    Reduce(plan_.type, plan_.reduction, sources, sum, n / width);
+    CopyPastCaches(target + at, sum, n);
+    for (const void*& source : sources) source = static_cast<const char*>(source) + n;
+  }
   return absl::OkStatus();
 }
 
@@ -283,6 +298,8 @@ Run::Run(RunRequest request, Transport* transport, int helpers)
       transport_(transport),
       helpers_(helpers),
       collective_(request_.announcement.key.Hash()),
+      announcement_(Encode(request_.announcement)),
+      untold_(request_.processes.size(), false),
       announced_(request_.processes.size(), false),
       announces_(request_.processes.size(), false) {
   for (size_t i = 0; i < request_.lanes->size(); ++i) lanes_.push_back(std::make_unique<Lane>(this, i));
@@ -291,11 +308,14 @@ Run::Run(RunRequest request, Transport* transport, int helpers)
 Run::~Run() = default;
 
 void Run::Begin() {
-  std::vector<bool> tells(request_.processes.size(), false);
+  std::vector<bool> begins(request_.processes.size(), false);  // by rank: gets a message at once
   for (const LanePlan& lane : *request_.lanes) {
     for (const std::vector<Step>& round : lane.schedule.rounds) {
       for (const Step& step : round) {
-        if (step.kind == StepKind::kSend) tells[step.peer] = true;
+        if (step.kind == StepKind::kSend) {
+          untold_[step.peer] = true;
+          begins[step.peer] = begins[step.peer] || &round == lane.schedule.rounds.data();
+        }
         if (step.kind == StepKind::kReceive) announces_[step.peer] = true;
         for (const Operand& operand : step.operands) {
           if (operand.peer >= 0) announces_[operand.peer] = true;
@@ -303,15 +323,23 @@ void Run::Begin() {
       }
     }
   }
-  const std::vector<char> announcement = Encode(request_.announcement);
-  for (size_t rank = 0; rank < tells.size(); ++rank) {
-    if (tells[rank]) transport_->SendAnnouncement(request_.processes[rank], announcement);
+  for (size_t rank = 0; rank < begins.size(); ++rank) {
+    if (request_.before || !begins[rank]) Announce(static_cast<int>(rank));
   }
+  transport_->Knock();
   const size_t first = request_.before ? std::min<size_t>(1, lanes_.size()) : lanes_.size();
   while (begun_ < first) BeginLane();
+  transport_->Knock();
+  if (request_.meanwhile) request_.meanwhile();
 }
 
 void Run::BeginLane() { lanes_[begun_++]->Begin(); }
+
+void Run::Announce(int rank) {
+  if (!untold_[rank]) return;
+  untold_[rank] = false;
+  transport_->SendAnnouncement(request_.processes[rank], announcement_);
+}
 
 bool Run::Advance() {
   for (size_t i = 0; i < begun_; ++i) {

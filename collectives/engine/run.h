@@ -39,6 +39,9 @@ struct RunRequest {
   // progress; null where there is nothing. The lanes begin one after the other, so that the data of the first
   // is under way while the second is worked on.
   std::function<void(int lane)> before, after;
+  // What this process does by itself once it has announced itself and posted the first round; null if that is
+  // nothing.
+  std::function<void()> meanwhile;
   // Called once, without any lock, on whatever thread makes progress; `by_starter` if that is the one that
   // started the run, from within Engine::Start. Keeps plan and memory alive until then.
   std::function<void(const absl::Status&, bool by_starter)> done;
@@ -51,7 +54,7 @@ class Run {
   ~Run();
   Run(const Run&) = delete;
 
-  // Announces, and posts the first round.
+  // Announces, and posts the first round: to whoever gets a message in it, in that message's frame.
   void Begin();
   // Does what completions have made possible. True once the run has ended, well or not.
   bool Advance();
@@ -76,6 +79,7 @@ class Run {
  private:
   class Lane;
   void BeginLane();
+  void Announce(int rank);
 
   RunRequest request_;
   Transport* const transport_;
@@ -85,8 +89,10 @@ class Run {
   std::vector<std::unique_ptr<Lane>> lanes_;  // null once ended
   size_t begun_ = 0;                          // so many have begun, in their order
   size_t ended_ = 0;
-  std::vector<bool> announced_;  // by rank: that peer has announced itself here
-  std::vector<bool> announces_;  // by rank: that peer does, for it sends to us
+  std::vector<char> announcement_;  // this process's, encoded
+  std::vector<bool> untold_;        // by rank: gets messages of ours, but not the announcement yet
+  std::vector<bool> announced_;     // by rank: that peer has announced itself here
+  std::vector<bool> announces_;     // by rank: that peer does, for it sends to us
   absl::Status status_;
 };
 

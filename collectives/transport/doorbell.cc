@@ -34,10 +34,9 @@ void Doorbell::Ring() {
   if (sleepers_.load(std::memory_order_seq_cst) != 0) Futex(&rings_, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-// Knock is called behind a write and then reads ignores_knocks_; AwaitKnocks writes that, and then its caller
-// looks for what was written: one of the two sees the other.
+// Knock is called behind a write and a fence and then reads ignores_knocks_; AwaitKnocks writes that, and
+// then its caller looks for what was written: one of the two sees the other.
 void Doorbell::Knock() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (ignores_knocks_.load(std::memory_order_seq_cst) == 0) Ring();
 }
 

@@ -1,6 +1,7 @@
 #include "collectives/transport/in_process_wire.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -35,6 +36,7 @@ class InProcessWire : public Wire {
       if (inbox.frames.size() >= hub_->faults_.room) return false;
       inbox.frames.push_back({self_, header, {payload.begin(), payload.end()}});
     }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     header.kind == FrameKind::kControl ? inbox.doorbell.Ring() : inbox.doorbell.Knock();
     return true;
   }

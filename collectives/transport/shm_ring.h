@@ -19,9 +19,15 @@ class ShmRing {
   // `capacity` bytes of data, a multiple of 64, follow the ring's own fields.
   static int64_t BytesFor(int64_t capacity) { return static_cast<int64_t>(sizeof(ShmRing)) + capacity; }
 
-  // False if there is no room now. For the writer. A record of more than half the capacity may never find
-  // room, for it does not wrap.
-  bool TryWrite(int64_t capacity, const FrameHeader& header, absl::Span<const char> payload);
+  // False if there is no room now. For the writer, which keeps in `known_head` (at first 0) how far it knows
+  // the reader to be: to ask for each frame would fetch a line from the reader's core. A record of more than
+  // half the capacity may never find room, for it does not wrap.
+  bool TryWrite(int64_t capacity, const FrameHeader& header, absl::Span<const char> payload,
+                uint64_t* known_head);
+  // For a reader of several rings, before it reads them: the cache lines that they all need come from the
+  // writers' cores together. FetchNext is false if there is nothing to read.
+  void FetchTail() const { __builtin_prefetch(&tail_); }
+  bool FetchNext(int64_t capacity) const;
   // Hands the next frame to `body(header, payload)`; false if there is none. For the reader.
   template <typename Body>
   bool Read(int64_t capacity, const Body& body) {
@@ -44,6 +50,7 @@ class ShmRing {
 
  private:
   char* data() { return reinterpret_cast<char*>(this + 1); }
+  const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   uint64_t* LengthAt(uint64_t offset) { return reinterpret_cast<uint64_t*>(data() + offset); }
 
   // Bytes ever written and read; apart, for each is written by another process.

@@ -28,7 +28,7 @@
 namespace shoal {
 namespace {
 
-constexpr uint64_t kMagic = 0x73686f616c303032;  // "shoal002"
+constexpr uint64_t kMagic = 0x73686f616c303033;  // "shoal003"
 // Bulks that one process may have announced at a time; more wait for room.
 constexpr uint64_t kLiveBulks = 4096;
 // All rings of a segment together, and the bounds of one.
@@ -72,6 +72,7 @@ struct ShmWire::Peer {
   int pid = 0;
   int pid_fd = -1;  // readable once the process has ended
   bool lost = false;
+  bool to_knock = false;
   bool can_pull = false;
   Segment* segment = nullptr;
   int64_t bytes = 0;
@@ -80,6 +81,7 @@ struct ShmWire::Peer {
   uint64_t arrays_base = 0;
   int64_t arrays_size = 0;
   ShmRing* to = nullptr;    // in its segment
+  uint64_t to_head = 0;     // how far the peer is known to have read it
   ShmRing* from = nullptr;  // in ours
 };
 
@@ -218,9 +220,24 @@ bool ShmWire::TrySend(ProcessId to, const FrameHeader& header, absl::Span<const 
     if (now != 0 && now != header.bulk_id) return false;
     live.store(header.bulk_id, std::memory_order_release);
   }
-  if (!peer->to->TryWrite(ring_bytes_, header, payload)) return false;
-  header.kind == FrameKind::kControl ? peer->segment->doorbell.Ring() : peer->segment->doorbell.Knock();
+  if (!peer->to->TryWrite(ring_bytes_, header, payload, &peer->to_head)) return false;
+  if (header.kind == FrameKind::kControl) {
+    peer->segment->doorbell.Ring();
+  } else if (!std::exchange(peer->to_knock, true)) {
+    to_knock_.push_back(peer);
+  }
   return true;
+}
+
+// One fence for all: it waits until the other cores have given up the lines that the frames went to.
+void ShmWire::Knock() {
+  if (to_knock_.empty()) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (Peer* peer : to_knock_) {
+    peer->to_knock = false;
+    peer->segment->doorbell.Knock();
+  }
+  to_knock_.clear();
 }
 
 void ShmWire::Retire(uint64_t bulk_id) {
@@ -229,7 +246,10 @@ void ShmWire::Retire(uint64_t bulk_id) {
 }
 
 bool ShmWire::Poll(FrameSink* sink) {
-  bool worked = false;
+  for (const auto& peer : peers_) peer->from->FetchTail();
+  bool any = false, worked = false;
+  for (const auto& peer : peers_) any = peer->from->FetchNext(ring_bytes_) || any;
+  if (!any) return false;
   for (const auto& peer : peers_) {
     while (peer->from->Read(ring_bytes_, [&](const FrameHeader& header, absl::Span<const char> payload) {
       sink->OnFrame(peer->process, header, payload);

@@ -34,6 +34,7 @@ class ShmWire : public Wire {
   const WireCapabilities& capabilities() const override { return capabilities_; }
   bool Reaches(ProcessId peer) const override;
   bool TrySend(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) override;
+  void Knock() override;
   void Retire(uint64_t bulk_id) override;
   bool Poll(FrameSink* sink) override;
   void FindLostPeers(FrameSink* sink) override;
@@ -58,6 +59,7 @@ class ShmWire : public Wire {
   WireCapabilities capabilities_;
   std::vector<std::unique_ptr<Peer>> peers_;  // of this host, self left out
   std::vector<Peer*> by_process_;             // null for self and other hosts
+  std::vector<Peer*> to_knock_;               // have frames that they may not know of
 };
 
 }  // namespace shoal

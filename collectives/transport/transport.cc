@@ -54,22 +54,38 @@ void Transport::SendFrame(ProcessId to, const FrameHeader& header, absl::Span<co
 }
 
 void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
-                     bool push) {
+                     bool push, absl::Span<const char> announcement) {
   if (lost_.contains(to)) return done->Done(absl::OkStatus());
-  FrameHeader header;
-  header.tag = tag;
   if (IsEager(to, static_cast<int64_t>(data.size()))) {
-    header.length = static_cast<uint32_t>(data.size());
-    SendFrame(to, header, data);
+    SendEager(to, tag, data, announcement);
     return done->Done(absl::OkStatus());
   }
+  FrameHeader header;
   header.kind = push ? FrameKind::kPushed : FrameKind::kBulk;
+  header.length = static_cast<uint32_t>(announcement.size());
+  header.tag = tag;
   header.bulk_id = ++last_bulk_id_;
   header.bulk_size = data.size();
   header.bulk_address = reinterpret_cast<uint64_t>(data.data());
   outgoing_.emplace(header.bulk_id, Outgoing{to, tag.collective, data, done, -1, /*on_channel=*/push});
-  SendFrame(to, header, {});
+  SendFrame(to, header, announcement);
   if (push) WireTo(to)->BulkSend(to, header.bulk_id, data);
+}
+
+void Transport::SendEager(ProcessId to, const MessageTag& tag, absl::Span<const char> data,
+                          absl::Span<const char> announcement) {
+  FrameHeader header;
+  header.tag = tag;
+  if (!announcement.empty() && !IsEager(to, static_cast<int64_t>(announcement.size() + data.size()))) {
+    SendAnnouncement(to, announcement);
+  } else if (!announcement.empty()) {
+    header.bulk_size = announcement.size();
+    joined_.assign(announcement.begin(), announcement.end());
+    joined_.insert(joined_.end(), data.begin(), data.end());
+    data = joined_;
+  }
+  header.length = static_cast<uint32_t>(data.size());
+  SendFrame(to, header, data);
 }
 
 void Transport::SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left) {
@@ -321,10 +337,20 @@ void Transport::OnBulkReceived(ProcessId from, uint64_t bulk_id, const absl::Sta
   done->Done(status);
 }
 
+// Hands on what is in front of a message for the engine. False if the frame is corrupt.
+bool Transport::TakeAnnouncement(ProcessId from, const FrameHeader& header, absl::Span<const char>* payload) {
+  const uint64_t size = header.kind == FrameKind::kEager ? header.bulk_size : payload->size();
+  if (size > payload->size()) return false;
+  if (size > 0) on_control_(from, payload->first(size));
+  payload->remove_prefix(size);
+  return true;
+}
+
 void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) {
   switch (header.kind) {
     case FrameKind::kEager:
     case FrameKind::kBulk: {
+      if (!TakeAnnouncement(from, header, &payload)) return;
       if (cancelled_.contains(header.tag.collective)) {
         if (header.kind == FrameKind::kBulk) FinishBulk(from, header.bulk_id);
         return;
@@ -346,6 +372,7 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
       return header.kind == FrameKind::kBulk ? MatchBulk(from, header, wanted) : Match(from, payload, wanted);
     }
     case FrameKind::kPushed:
+      TakeAnnouncement(from, header, &payload);
       return TakePushed(from, header);
     case FrameKind::kBulkDone:
       return OnBulkSent(header.bulk_id, absl::OkStatus());
@@ -362,11 +389,17 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
 
 // ---- the rest
 
+void Transport::Knock() {
+  for (const auto& wire : wires_) wire->Knock();
+}
+
 bool Transport::Poll() {
   bool worked = FlushQueues();
   for (const auto& wire : wires_) worked = wire->Poll(this) || worked;
   StartSending();
-  return Stream() || worked;
+  worked = Stream() || worked;
+  Knock();
+  return worked;
 }
 
 bool Transport::HasBacklog() const {

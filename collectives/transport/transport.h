@@ -76,9 +76,10 @@ class Transport : private FrameSink {
   bool CanPush(ProcessId peer, int64_t bytes) const;
 
   // With `push` the receiver has begun, or is about to begin, what it wants the message for. REQUIRES CanPush
-  // then.
+  // then. `announcement`, if not empty, goes before the message as by SendAnnouncement, in its frame where
+  // there is room.
   void Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
-            bool push = false);
+            bool push = false, absl::Span<const char> announcement = {});
   void Receive(ProcessId from, const MessageTag& tag, absl::Span<char> into, Completion* done);
   // `done` means that `view` can be read. Release it then.
   void View(ProcessId from, const MessageTag& tag, int64_t size, MessageView* view, Completion* done);
@@ -98,6 +99,9 @@ class Transport : private FrameSink {
   void SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left = false);
   // The same, but need not be heard before the receiver begins, or awaits, a collective.
   void SendAnnouncement(ProcessId to, absl::Span<const char> bytes);
+  // What has been sent since the last Knock or Poll wakes receivers that sleep. To be called before doing
+  // what takes long.
+  void Knock();
   // False if nothing happened.
   bool Poll();
   // Whether something waits for a wire to have room: then polling must go on though nothing arrives.
@@ -168,6 +172,9 @@ class Transport : private FrameSink {
   void EndOutgoing(ProcessId peer, std::vector<Completion*>* ended);
   Wire* WireTo(ProcessId peer) const;
   void SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes);
+  void SendEager(ProcessId to, const MessageTag& tag, absl::Span<const char> data,
+                 absl::Span<const char> announcement);
+  bool TakeAnnouncement(ProcessId from, const FrameHeader& header, absl::Span<const char>* payload);
   void SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload);
   void Want(ProcessId from, const MessageTag& tag, Wanted wanted);
   void Match(ProcessId from, absl::Span<const char> payload, const Wanted& wanted);
@@ -187,6 +194,7 @@ class Transport : private FrameSink {
   bool needs_polling_ = false;
   uint64_t last_bulk_id_ = 0;
   BufferPool pool_;
+  std::vector<char> joined_;  // the payload of the frame being made
   absl::flat_hash_map<Key, Arrived> arrived_;
   absl::flat_hash_map<Key, Wanted> wanted_;
   absl::flat_hash_map<Key, Pushed> pushed_;

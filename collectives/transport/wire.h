@@ -43,13 +43,15 @@ enum class FrameKind : uint32_t {
   kPushed = 7,        // as kBulk, but the data is on its way over the bulk channel, unasked
 };
 
-// As it lies in memory and on the wire; the payload's `length` bytes follow.
+// As it lies in memory and on the wire; the payload's `length` bytes follow. What comes before a message for
+// the engine may be in its frame: all of the payload of kBulk and kPushed, the front of kEager's.
 struct FrameHeader {
   FrameKind kind = FrameKind::kEager;
   uint32_t length = 0;
   MessageTag tag;
-  uint64_t bulk_id = 0;       // chosen by the sender of the bulk; never 0 for bulk
-  uint64_t bulk_size = 0;     // of kBulk and kPushed; of kBulkData the piece's offset
+  uint64_t bulk_id = 0;  // chosen by the sender of the bulk; never 0 for bulk
+  // Of kBulk and kPushed; of kBulkData the piece's offset; of kEager how much in front is for the engine.
+  uint64_t bulk_size = 0;
   uint64_t bulk_address = 0;  // of kBulk
 };
 static_assert(sizeof(FrameHeader) == 4 + 4 + 16 + 8 + 8 + 8);
@@ -85,6 +87,8 @@ class Wire {
   // Copies the frame and returns true, or false if there is no room for it now. A kBulk frame offers the
   // named memory to the peer until Retire.
   virtual bool TrySend(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) = 0;
+  // Wakes those that sleep and have been sent frames since the last call; TrySend may leave that to it.
+  virtual void Knock() {}
   virtual void Retire(uint64_t bulk_id) {}
   // Delivers what has arrived; false if that was nothing.
   virtual bool Poll(FrameSink* sink) = 0;

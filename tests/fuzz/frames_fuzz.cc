@@ -33,8 +33,8 @@ class MadeUpWire : public Wire {
 
   const WireCapabilities& capabilities() const override { return capabilities_; }
   bool Reaches(ProcessId peer) const override { return peer != ProcessId(0); }
-  bool TrySend(ProcessId, const FrameHeader& header, absl::Span<const char>) override {
-    announced_ = announced_ || header.kind == FrameKind::kAnnouncement;
+  bool TrySend(ProcessId, const FrameHeader&, absl::Span<const char>) override {
+    announced_ = true;
     return true;
   }
   bool Poll(FrameSink* sink) override {
@@ -97,18 +97,23 @@ std::vector<char> Control(FuzzedDataProvider& input) {
   }
 }
 
+// The same, perhaps changed and cut.
+std::string MangledControl(FuzzedDataProvider& input) {
+  const std::vector<char> bytes = Control(input);
+  std::string text(bytes.begin(), bytes.end());
+  if (input.ConsumeBool() && !text.empty()) {
+    text[input.ConsumeIntegralInRange<size_t>(0, text.size() - 1)] = input.ConsumeIntegral<char>();
+  }
+  if (input.ConsumeBool()) text.resize(input.ConsumeIntegralInRange<size_t>(0, text.size()));
+  return text;
+}
+
 Frame MakeFrame(FuzzedDataProvider& input) {
   Frame frame{ProcessId(input.ConsumeIntegralInRange(1, kProcesses - 1)), {}, ""};
   FrameHeader& header = frame.header;
   header.kind = static_cast<FrameKind>(input.ConsumeIntegralInRange(0, 7));
   if (header.kind >= FrameKind::kControl) {
-    const std::vector<char> bytes = Control(input);
-    frame.payload.assign(bytes.begin(), bytes.end());
-    if (input.ConsumeBool() && !bytes.empty()) {
-      frame.payload[input.ConsumeIntegralInRange<size_t>(0, bytes.size() - 1)] =
-          input.ConsumeIntegral<char>();
-    }
-    if (input.ConsumeBool()) frame.payload.resize(input.ConsumeIntegralInRange<size_t>(0, bytes.size()));
+    frame.payload = MangledControl(input);
   } else {
     header.tag.collective = input.ConsumeBool() ? Ours().key.Hash() : input.ConsumeIntegral<uint64_t>();
     header.tag.part =
@@ -119,6 +124,11 @@ Frame MakeFrame(FuzzedDataProvider& input) {
     const bool fits = input.ConsumeBool();
     frame.payload = fits ? std::string(input.ConsumeIntegralInRange<size_t>(0, kChunk), 'x')
                          : input.ConsumeRandomLengthString(100);
+    if (input.ConsumeBool()) {  // with what is for the engine in front
+      const std::string front = MangledControl(input);
+      frame.payload = front + frame.payload;
+      if (header.kind == FrameKind::kEager) header.bulk_size = front.size();
+    }
   }
   header.length = static_cast<uint32_t>(frame.payload.size());
   return frame;

@@ -177,7 +177,8 @@ void CheckReduced(Simulation& sim, const Case& c, bool scatter) {
 void CheckGathered(Simulation& sim, const Case& c) {
   Data want(sim.total());
   for (int r = 0; r < c.ranks; ++r) {
-    for (int64_t i = sim.Offset(r); i < sim.Offset(r + 1); ++i) want[i] = sim.output[r][i] = 1000 * r + i;
+    for (int64_t i = sim.Offset(r); i < sim.Offset(r + 1); ++i)
+      want[i] = sim.input[r][i] = sim.output[r][i] = 1000 * r + i;
   }
   sim.Run();
   for (int r = 0; r < c.ranks; ++r) ASSERT_EQ(sim.output[r], want) << "rank " << r;

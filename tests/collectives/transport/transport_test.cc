@@ -325,6 +325,45 @@ TEST_P(TransportTest, ControlKeepsItsPlaceBeforeData) {
   EXPECT_EQ(control_[1][0], (std::vector<char>{'h', 'i'}));
 }
 
+TEST_P(TransportTest, AnAnnouncementGoesBeforeItsMessage) {
+  const std::vector<char> said = Pattern(90);
+  size_t messages = 0;
+  for (const int64_t size : {0, 3, 16 << 10, 100000}) {
+    const std::vector<char> data = Pattern(size);
+    std::vector<char> got(size);
+    Note sent, received;
+    const bool pushes = GetParam() == kPushes || GetParam() == kUcxPushes;
+    a().Send(kB, Tag(size), data, &sent, pushes && a().CanPush(kB, size), said);
+    b().Receive(kA, Tag(size), absl::MakeSpan(got), &received);
+    size_t announced_at_receipt = 0;
+    PollUntil([&] {
+      if (received.calls == 1 && announced_at_receipt == 0) announced_at_receipt = control_[1].size();
+      return received.calls == 1 && sent.calls == 1;
+    });
+    EXPECT_EQ(announced_at_receipt, ++messages);
+    EXPECT_EQ(control_[1].back(), said);
+    EXPECT_EQ(got, data);
+  }
+}
+
+TEST(CorruptFrameTest, AnnouncementLongerThanItsFrameIsNoMessage) {
+  InProcessHub hub(2);
+  const std::unique_ptr<Wire> peer = hub.MakeWire(kA);
+  std::vector<std::unique_ptr<Wire>> wires;
+  wires.push_back(hub.MakeWire(kB));
+  int controls = 0;
+  Transport transport(
+      std::move(wires), [&](ProcessId, absl::Span<const char>) { ++controls; },
+      [](ProcessId, const absl::Status&) {});
+  const MessageTag tag{1, 2};
+  char memory[8];
+  Note note;
+  transport.Receive(kA, tag, absl::MakeSpan(memory), &note);
+  ASSERT_TRUE(peer->TrySend(kB, {FrameKind::kEager, 8, tag, 0, /*bulk_size=*/10}, "12345678"));
+  transport.Poll();
+  EXPECT_TRUE(controls == 0 && note.calls == 0);
+}
+
 TEST(CorruptFrameTest, PieceOutsideItsMessageTouchesNothing) {
   InProcessHub::Faults faults;
   faults.no_pull = true;
