@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -40,12 +41,19 @@ uint64_t BulkTag(ProcessId sender, uint64_t id) {
   return kBulkBit | Tag(sender) | (id & ((uint64_t{1} << kSenderShift) - 1));
 }
 
+// UCX would catch fatal signals, which are Python's, and patch the C library's memory calls, which only
+// registered memory needs. Once: setenv is not safe beside another wire of this process, which reads them.
+void SetDefaults() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    setenv("UCX_HANDLE_ERRORS", "none", /*overwrite=*/0);
+    setenv("UCX_MEM_EVENTS", "no", /*overwrite=*/0);
+    if (!HasRdmaDevice()) setenv("UCX_RNDV_THRESH", "inf", /*overwrite=*/0);
+  });
+}
+
 absl::StatusOr<const ShoalUcxTable*> LoadModule() {
-  // UCX would catch fatal signals, which are Python's, and patch the C library's memory calls, which only
-  // registered memory needs.
-  setenv("UCX_HANDLE_ERRORS", "none", /*overwrite=*/0);
-  setenv("UCX_MEM_EVENTS", "no", /*overwrite=*/0);
-  if (!HasRdmaDevice()) setenv("UCX_RNDV_THRESH", "inf", /*overwrite=*/0);
+  SetDefaults();
   const absl::StatusOr<void*> symbol =
       ModuleSymbol("libshoal_ucx.so", SHOAL_UCX_MODULE_BUILD_PATH, "ShoalUcxModule");
   if (!symbol.ok()) return Annotate(symbol.status(), "UCX is not available");
