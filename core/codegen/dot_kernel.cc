@@ -108,9 +108,15 @@ class ProductEmitter {
     rows_ = std::min(TileRows(), d_.m);
     bool same = d_.result == d_.sums;
     a_row_step_ = DotView::RunStride(d_.lhs.shape(), d_.lhs_free);
-    a_direct_ = view.IsLeaf(&d_.lhs) && d_.lhs.shape().element_type() == d_.sums && a_row_step_ > 0 &&
-                DotView::RunStride(d_.lhs.shape(), d_.lhs_contracting) == 1;
-    if (!a_direct_) a_row_step_ = d_.k;
+    a_step_ = DotView::RunStride(d_.lhs.shape(), d_.lhs_contracting);
+    // Rows beside each other are read in place as well where they are few, as in x.T @ x of a long x.
+    const bool few_beside = a_row_step_ == 1 && a_step_ == d_.m && d_.m <= 2 * TileRows();
+    a_direct_ = view.IsLeaf(&d_.lhs) && d_.lhs.shape().element_type() == d_.sums &&
+                ((a_row_step_ > 0 && a_step_ == 1) || few_beside);
+    if (!a_direct_) {
+      a_row_step_ = d_.k;
+      a_step_ = 1;
+    }
     b_row_step_ = DotView::RunStride(d_.rhs.shape(), d_.rhs_contracting);
     b_direct_ = view.IsLeaf(&d_.rhs) && d_.rhs.shape().element_type() == d_.sums && b_row_step_ > 0 &&
                 DotView::RunStride(d_.rhs.shape(), d_.rhs_free) == 1 && d_.m <= 2 * TileRows();
@@ -242,7 +248,7 @@ class ProductEmitter {
     tile.columns = columns;
     tile.a_row_step = a_row_step_;
     tile.c_row_step = d_.n;
-    tile.loops = {{block_, 1, b_row_step_}};
+    tile.loops = {{block_, a_step_, b_row_step_}};
     tile.accumulate = accumulate_;
     tile.b_is_padded = !b_direct_;
     return EmitTile(ir_, absl::StrCat(name_, ".tile_", rows, "x", columns), tile);
@@ -333,7 +339,7 @@ class ProductEmitter {
     auto& b = lanes.b;
     auto times = [&](llvm::Value* x, int64_t y) { return b.CreateMul(x, lanes.I64(y)); };
     llvm::Value *a, *bb;
-    llvm::Value* a_offset = b.CreateAdd(times(row, a_row_step_), block.k);
+    llvm::Value* a_offset = b.CreateAdd(times(row, a_row_step_), times(block.k, a_step_));
     if (a_direct_) {
       a_offset = b.CreateAdd(a_offset, BatchOffset(f, block.batch, d_.lhs, d_.lhs_order, d_.m * d_.k));
       a = Bytes(f, f.Buffer(view_.LeafBuffer(&d_.lhs)), a_offset, d_.sums);
@@ -383,7 +389,7 @@ class ProductEmitter {
   int width_ = 1;
   int64_t panel_ = 1, panels_ = 1, rows_ = 1;
   int64_t row_tiles_ = 1, block_panels_ = 1, block_ = 1;
-  int64_t a_row_step_ = 0, b_row_step_ = 0, a_bytes_ = 0, b_bytes_ = 0;
+  int64_t a_row_step_ = 0, a_step_ = 1, b_row_step_ = 0, a_bytes_ = 0, b_bytes_ = 0;
   bool a_direct_ = false, b_direct_ = false, accumulate_ = false;
   llvm::Function* tiles_[2][2] = {};  // [whole rows or the rest][whole panel or the rest]
 };

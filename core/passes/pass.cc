@@ -29,6 +29,7 @@ absl::StatusOr<bool> RunPasses(absl::Span<const Pass> passes, Module& module, co
                     << std::chrono::duration<double, std::micro>(Clock::now() - start).count() << " us";
     if (!*changed) continue;
     any = true;
+    module.SortComputations();  // a text of HLO has callees first, a pass adds them last
     if (observer) observer(pass.name, module);
     if (!kVerify) continue;
     if (absl::Status status = Verify(module); !status.ok()) return Annotate(status, pass.name);

@@ -22,8 +22,9 @@ struct Pass {
 // Called after each pass that changed the module, to write dumps.
 using PassObserver = std::function<void(absl::string_view pass, const Module&)>;
 
-// Runs each pass once, in order; true if one changed something. In debug builds (NDEBUG not set) verifies
-// after each change. Tells times at log level 2. An error is annotated with the pass's name.
+// Runs each pass once, in order; true if one changed something. After each change callees stand before their
+// callers, and debug builds (NDEBUG not set) verify. Tells times at log level 2. An error is annotated with
+// the pass's name.
 absl::StatusOr<bool> RunPasses(absl::Span<const Pass> passes, Module& module,
                                const PassObserver& observer = nullptr);
 // Runs the list again until a round changes nothing, `max_rounds` at most.

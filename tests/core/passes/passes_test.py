@@ -158,6 +158,11 @@ SIMPLIFY = [
      "ROOT r = f32[3,5] reshape(h)", "reshape", "select"),
     ("dot_nothing", "x = f32[3,0] parameter(0) y = f32[0,7] parameter(1) "
      "ROOT r = f32[3,7] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "dot", "broadcast"),
+    ("dot_in_parts", "x = f64[200003,3] parameter(0) "
+     "ROOT r = f64[3,3] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}", "", "dot slice reduce add"),
+    ("dot_of_several_in_parts", "x = f64[2,7,50000,3] parameter(0) y = f64[50000,5,7,2] parameter(1) "
+     "ROOT r = f64[2,3,5] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={3}, lhs_contracting_dims={1,2}, "
+     "rhs_contracting_dims={2,0}", "slice", "dot reduce"),
     ("dot_outer", "x = f32[2,3] parameter(0) y = f32[5] parameter(1) ROOT r = f32[2,3,5] dot(x, y)", "dot", "multiply"),
     ("dot_batch_outer", "x = f32[3,1,2] parameter(0) y = f32[5,2,1] parameter(1) ROOT r = f32[2,3,5] dot(x, y), "
      "lhs_batch_dims={2}, rhs_batch_dims={1}, lhs_contracting_dims={1}, rhs_contracting_dims={2}", "dot", "multiply"),

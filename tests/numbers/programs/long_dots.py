@@ -11,7 +11,11 @@ for dtype, result in [(np.float32, np.float32), (ml_dtypes.bfloat16, ml_dtypes.b
         a, b = random.random((m, k)).astype(dtype), random.random((k, n)).astype(dtype)
         want = a.astype(np.float64) @ b.astype(np.float64)
         got = jax.jit(lambda a, b: jnp.dot(a, b, preferred_element_type=result))(a, b)
-        np.testing.assert_allclose(np.asarray(got, np.float64), want, rtol=1e-5 if result == np.float32 else 4e-3)
+        np.testing.assert_allclose(np.asarray(got, np.float64), want, rtol=1e-6 if result == np.float32 else 4e-3)
+
+# Few rows beside each other.
+x = random.random((1_234_567, 5), np.float32)
+np.testing.assert_allclose(jax.jit(lambda x: x.T @ x)(x), x.T.astype(np.float64) @ x, rtol=1e-6)
 
 # A weight's gradient contracts batch and positions.
 x, y = (random.random((4, 500, 501, c), np.float32) for c in (3, 8))
