@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -109,6 +110,14 @@ char* MapAtLargePage(int fd, int64_t size, int protection) {
   return aligned;
 }
 
+// In a child that was forked off: from here on what it writes there and gives back is its own, not its
+// parent's arrays.
+void MapPrivately() {
+  const SharedPages* pages = SharedPages::Get();
+  mmap(pages->base(), pages->size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+       pages->fd(), 0);
+}
+
 }  // namespace
 
 SharedPages::SharedPages(int fd, char* base, int64_t size) : fd_(fd), base_(base), size_(size) {
@@ -134,6 +143,7 @@ SharedPages* SharedPages::Enable(int processes) {
       return;
     }
     instance.store(new SharedPages(fd, base, size), std::memory_order_release);
+    pthread_atfork(nullptr, nullptr, MapPrivately);
   });
   return Get();
 }

@@ -43,6 +43,12 @@ def test_jax_distributed_under_shoalrun(shoalrun):
     check_quiet(run_shoalrun(shoalrun, 3, 2, command("place.py"), TEST_DISTRIBUTED=1), 3, 2)
 
 
+def test_forked_child_ends_in_order():
+    """Its job is its parent's, and the threads that end it are not in the child: a segmentation fault where it tries."""
+    for told in mpirun(2, 1, command("forked_child.py")).all(2):
+        assert told == {"child": 0, "before": 12, "after": 12}
+
+
 def test_single_process_starts_no_mpi():
     outcome = finish(start(command("footprint.py"), environment(2)), 300)
     assert outcome.all(1)[0] == {"libraries": [], "sockets": 0}

@@ -69,16 +69,17 @@ def _register(names: list[str]) -> None:
 
 
 _made = None  # the client, while JAX holds it
+_maker = None  # the process that has made it
 
 
 def _client():
     """The one client of this process, under whichever name JAX asks for it."""
-    global _made
+    global _made, _maker
     from jax._src import xla_bridge
 
     # Where JAX has dropped its backends it wants a new client, with the options of now.
     if _made is None or not any(backend is _made for backend in xla_bridge._backends.values()):
-        _made = _make_client()
+        _made, _maker = _make_client(), os.getpid()
         atexit.unregister(_at_exit)
         atexit.register(_at_exit)
     if "cpu" not in _platforms_named():
@@ -132,7 +133,9 @@ def _platforms_named() -> list[str]:
 def _at_exit() -> None:
     if _made is None:
         return
-    if len({device.process_index for device in _made.devices()}) > 1:
+    if os.getpid() != _maker:
+        _forget_job()
+    elif len({device.process_index for device in _made.devices()}) > 1:
         _leave_job()
     else:
         _keep_client()
@@ -152,9 +155,28 @@ def _leave_job() -> None:
     leave = ctypes.CDLL(str(LIBRARY)).ShoalLeaveJobs
     leave.restype, leave.argtypes = ctypes.c_int, [ctypes.c_char_p, ctypes.c_double]
     if leave(why.encode(), _LEADER_STAYS_S if state.service is not None else 0):
-        for kept in (state.client, state.service, state.preemption_sync_manager):
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # their ends would wait, too
-        state.client = state.service = state.preemption_sync_manager = None
+        _drop_coordination()
+
+
+def _drop_coordination() -> None:
+    """Keeps JAX from ending its part in the job's coordination, which would wait."""
+    from jax._src import distributed
+
+    state = distributed.global_state
+    for kept in (state.client, state.service, state.preemption_sync_manager):
+        _keep(kept)
+    state.client = state.service = state.preemption_sync_manager = None
+
+
+def _forget_job() -> None:
+    """In a child that was forked off: the client and its job are its parent's, and the threads that end them are not here."""
+    _drop_coordination()
+    _keep(_made)
+
+
+def _keep(what) -> None:
+    """Lets it outlive the interpreter."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(what))
 
 
 def _keep_client() -> None:
@@ -166,7 +188,7 @@ def _keep_client() -> None:
     """
     for array in _made.live_arrays():
         array.block_until_ready()
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_made))
+    _keep(_made)
 
 
 def _client_options() -> dict[str, int]:
