@@ -1,5 +1,5 @@
 // Elements of dot: a loop over the contracted dimensions, lanes over neighbouring results. Right for every
-// type; big products of floats go to a library instead (dot_kernel.cc).
+// type; big products are made of register tiles instead (dot_kernel.cc).
 #include <algorithm>
 #include <cmath>
 
@@ -66,6 +66,19 @@ Element ToAccumulator(LaneBuilder& lanes, ElementType from, ElementType to, Elem
               : lanes.b.CreateIntCast(x.re, target, IsSigned(from))};
 }
 
+absl::StatusOr<Carried> EmitSumOfRuns(
+    LaneBuilder& lanes, llvm::Value* extent, int64_t run, Carried sums,
+    absl::FunctionRef<absl::StatusOr<Carried>(llvm::Value* begin, llvm::Value* end)> part) {
+  const auto add_run = [&](llvm::Value* begin, const Carried& current) -> absl::StatusOr<Carried> {
+    llvm::Value* end = lanes.b.CreateAdd(begin, lanes.I64(run));
+    end = lanes.Intrinsic(llvm::Intrinsic::smin, end, extent);
+    SHOAL_ASSIGN_OR_RETURN(Carried sum, part(begin, end));
+    for (size_t k = 0; k < sum.size(); ++k) sum[k] = lanes.FAdd(current[k], sum[k]);
+    return sum;
+  };
+  return EmitLoopCarrying(lanes, lanes.I64(0), extent, run, std::move(sums), add_run);
+}
+
 absl::StatusOr<Element> EmitDot(ElementEmitter& e, const Instruction& op, const Digits& at) {
   const auto& dot = op.attributes<DotAttributes>();
   const Instruction &lhs = *op.operand(0), &rhs = *op.operand(1);
@@ -104,20 +117,13 @@ absl::StatusOr<Element> EmitDot(ElementEmitter& e, const Instruction& op, const 
     Element next = MultiplyAdd(lanes, type, x, y, Unflatten(current, {sum})[0]);
     return Flatten({lanes.Splat(next)});
   };
-  // Runs of products are summed by themselves: a sum of floats loses as much as it is long.
-  const int64_t run = SumRun(type, contracted);
-  auto run_of = [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
-    llvm::Value* end = lanes.b.CreateAdd(i, lanes.I64(run));
-    end = lanes.Intrinsic(llvm::Intrinsic::smin, end, lanes.I64(contracted));
-    SHOAL_ASSIGN_OR_RETURN(Carried part, EmitLoopCarrying(lanes, i, end, 1, Flatten({sum}), body));
-    for (size_t k = 0; k < part.size(); ++k) part[k] = lanes.FAdd(current[k], part[k]);
-    return part;
+  const auto part = [&](llvm::Value* begin, llvm::Value* end) {
+    return EmitLoopCarrying(lanes, begin, end, 1, Flatten({sum}), body);
   };
-  SHOAL_ASSIGN_OR_RETURN(
-      Carried result,
-      run < contracted
-          ? EmitLoopCarrying(lanes, lanes.I64(0), lanes.I64(contracted), run, Flatten({sum}), run_of)
-          : EmitLoopCarrying(lanes, lanes.I64(0), lanes.I64(contracted), 1, Flatten({sum}), body));
+  const int64_t run = SumRun(type, contracted);
+  SHOAL_ASSIGN_OR_RETURN(Carried result, run < contracted ? EmitSumOfRuns(lanes, lanes.I64(contracted), run,
+                                                                          Flatten({sum}), part)
+                                                          : part(lanes.I64(0), lanes.I64(contracted)));
   return lanes.RoundTo(type, Unflatten(result, {sum})[0]);
 }
 

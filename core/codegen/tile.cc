@@ -78,8 +78,8 @@ class TileEmitter {
     for (; k < tile_.loops.size(); ++k) products *= tile_.loops[k].extent;
     return products;
   }
-  // A sum of floats loses as much as it is long, so runs of products are summed by themselves: `pace_`
-  // iterations of loop `apart_` with all that is within.
+  // Runs of products of floats are summed by themselves: `pace_` iterations of loop `apart_` with all that is
+  // within.
   void ChooseRuns() {
     if (!IsFloat(tile_.type)) return;
     size_t k = tile_.loops.size() - 1;
@@ -95,12 +95,9 @@ class TileEmitter {
     llvm::Value* extent = innermost ? function_->getArg(3) : lanes_.I64(tile_.loops[k].extent);
     if (k != apart_) return Loop(k, lanes_.I64(0), extent, a, b, std::move(sums));
     if (pace_ == tile_.loops[k].extent) return Sum(sums, *Loop(k, lanes_.I64(0), extent, a, b, Zeros()));
-    return EmitLoopCarrying(lanes_, lanes_.I64(0), extent, pace_, std::move(sums),
-                            [&](llvm::Value* i, const Carried& current) -> absl::StatusOr<Carried> {
-                              llvm::Value* end = lanes_.b.CreateAdd(i, lanes_.I64(pace_));
-                              end = lanes_.Intrinsic(llvm::Intrinsic::smin, end, extent);
-                              return Sum(current, *Loop(k, i, end, a, b, Zeros()));
-                            });
+    return EmitSumOfRuns(lanes_, extent, pace_, std::move(sums), [&](llvm::Value* begin, llvm::Value* end) {
+      return Loop(k, begin, end, a, b, Zeros());
+    });
   }
 
   absl::StatusOr<Carried> Loop(size_t k, llvm::Value* begin, llvm::Value* end, llvm::Value* a, llvm::Value* b,
