@@ -109,7 +109,8 @@ class ProductEmitter {
     bool same = d_.result == d_.sums;
     a_row_step_ = DotView::RunStride(d_.lhs.shape(), d_.lhs_free);
     a_step_ = DotView::RunStride(d_.lhs.shape(), d_.lhs_contracting);
-    // Rows beside each other are read in place as well where they are few, as in x.T @ x of a long x.
+    // Rows beside each other are read in place as well where they are few, as in x.T @ x of a long x: of
+    // f32[4000000,16], in parts (core/passes/simplify_dot.cc), 44 ms instead of 175, jaxlib's 28.
     const bool few_beside = a_row_step_ == 1 && a_step_ == d_.m && d_.m <= 2 * TileRows();
     a_direct_ = view.IsLeaf(&d_.lhs) && d_.lhs.shape().element_type() == d_.sums &&
                 ((a_row_step_ > 0 && a_step_ == 1) || few_beside);
