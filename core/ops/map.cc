@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/status.h"
+#include "core/ops/counted_loop.h"
 
 namespace shoal {
 namespace {
@@ -36,41 +37,23 @@ Instruction* OnArrays(HloBuilder& b, const Computation& body, absl::Span<Instruc
   return whole.at(body.root());
 }
 
-// The loop's state: how many elements are done, the results, and the operands.
 absl::StatusOr<Instruction*> ByElement(HloBuilder& b, Computation& body,
                                        absl::Span<Instruction* const> operands) {
   const Shape& shape = operands[0]->shape();
   const int64_t count = shape.ElementCount();
-  Instruction* results = b.Splat(body.root()->shape().WithDims({count}), 0);
-  if (count == 0) return b.Reshape(results, shape.dims());
-  std::vector<Instruction*> initial = {b.Scalar(ElementType::kS64, 0), results};
+  // The results, then the operands.
+  std::vector<Instruction*> initial = {b.Splat(body.root()->shape().WithDims({count}), 0)};
+  if (count == 0) return b.Reshape(initial[0], shape.dims());
   for (Instruction* operand : operands) initial.push_back(b.Reshape(operand, {count}));
-  Instruction* state = b.Tuple(initial);
-
-  Module& module = *b.computation()->parent();
-  HloBuilder condition(module.AddComputation("map_condition"));
-  Instruction* before = condition.computation()->AddParameter(0, state->shape());
-  condition.computation()->set_root(condition.Compare(ComparisonDirection::kLt,
-                                                      condition.GetTupleElement(before, 0),
-                                                      condition.Scalar(ElementType::kS64, count)));
-  HloBuilder step(module.AddComputation("map_step"));
-  Instruction* old = step.computation()->AddParameter(0, state->shape());
-  std::vector<Instruction*> next, elements;
-  for (size_t i = 0; i < initial.size(); ++i)
-    next.push_back(step.GetTupleElement(old, static_cast<int64_t>(i)));
-  Instruction* at = next[0];
-  for (size_t i = 2; i < next.size(); ++i)
-    elements.push_back(step.Reshape(step.DynamicSlice(next[i], {at}, {1}), {}));
-  Instruction* result = step.Reshape(step.Call(&body, elements), {1});
-  next[0] = step.Add(at, step.Scalar(ElementType::kS64, 1));
-  next[1] = step.Op(Opcode::kDynamicUpdateSlice, {next[1], result, at});
-  step.computation()->set_root(step.Tuple(next));
-
-  SHOAL_RETURN_IF_ERROR(condition.status());
-  SHOAL_RETURN_IF_ERROR(step.status());
-  Computation* const regions[] = {condition.computation(), step.computation()};
-  Instruction* loop = b.Op(Opcode::kWhile, {state}, {}, regions);
-  return b.Reshape(b.GetTupleElement(loop, 1), shape.dims());
+  const auto turn = [&body](HloBuilder& step, Instruction* at, std::vector<Instruction*>& state) {
+    std::vector<Instruction*> elements;
+    for (size_t i = 1; i < state.size(); ++i)
+      elements.push_back(step.Reshape(step.DynamicSlice(state[i], {at}, {1}), {}));
+    Instruction* result = step.Reshape(step.Call(&body, elements), {1});
+    state[0] = step.Op(Opcode::kDynamicUpdateSlice, {state[0], result, at});
+  };
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Instruction*> results, CountedLoop(b, "map", count, initial, turn));
+  return b.Reshape(results[0], shape.dims());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status.h"
+#include "core/hlo/participants.h"
 #include "core/ops/builder.h"
 #include "core/ops/map.h"
 #include "core/ops/reduction.h"
@@ -92,9 +93,7 @@ absl::StatusOr<Instruction*> ReduceInTurns(HloBuilder& b, const Instruction& op,
 absl::StatusOr<Instruction*> ReduceOne(HloBuilder& b, const Instruction& op, Instruction* x) {
   const Groups& groups = GroupsOf(op);
   if (IsRagged(groups)) return ReduceInTurns(b, op, x);
-  const ModuleConfig& config = op.parent()->parent()->config();
-  const int64_t members =
-      groups.empty() ? config.num_partitions * config.num_replicas : static_cast<int64_t>(groups[0].size());
+  const int64_t members = groups.empty() ? ParticipantCount(op) : static_cast<int64_t>(groups[0].size());
   Computation& reducer = *op.called(0);
   if (op.opcode() == Opcode::kReduceScatter) {
     const int64_t dimension = op.attributes<CollectiveAttributes>().dimensions[0];

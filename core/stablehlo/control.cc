@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -7,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/ops/builder.h"
+#include "core/ops/counted_loop.h"
 #include "core/stablehlo/families.h"
 #include "core/stablehlo/importer.h"
 
@@ -173,67 +176,53 @@ class ReverseScan {
     HloBuilder b(&c_.computation());
     const size_t outputs = c_.op().results.size() - carries_;
     const int64_t count = c_.operand_shape(0).dim(dimension_);
-    // How many are done, the carries, the outputs, the inputs.
-    std::vector<Instruction*> initial = {b.Scalar(ElementType::kS64, 0)};
+    // The carries, the outputs, the inputs.
+    std::vector<Instruction*> initial;
     for (size_t i = 0; i < carries_; ++i) initial.push_back(c_.operand(inputs_ + i));
     for (size_t i = 0; i < outputs; ++i) {
       SHOAL_ASSIGN_OR_RETURN(Shape shape, c_.ResultShape(i));
       initial.push_back(b.Splat(shape, 0));
     }
     initial.insert(initial.end(), c_.operands().begin(), c_.operands().begin() + inputs_);
-    Instruction* state = b.Tuple(initial);
-    HloBuilder condition(c_.module().AddComputation("scan_condition"));
-    Instruction* done =
-        condition.GetTupleElement(condition.computation()->AddParameter(0, state->shape()), 0);
-    condition.computation()->set_root(condition.Compare(
-        ComparisonDirection::kLt, done, condition.Scalar(ElementType::kS64, static_cast<double>(count))));
-    HloBuilder step(c_.module().AddComputation("scan_step"));
-    Step(step, state->shape(), count - 1);
-    SHOAL_RETURN_IF_ERROR(condition.status());
-    SHOAL_RETURN_IF_ERROR(step.status());
-    Computation* const regions[] = {condition.computation(), step.computation()};
-    Instruction* loop = b.Op(Opcode::kWhile, {state}, {}, regions);
-    std::vector<Instruction*> results;
-    for (size_t i = 0; i < outputs + carries_; ++i) {
-      const size_t at = i < outputs ? carries_ + i : i - outputs;
-      results.push_back(b.GetTupleElement(loop, static_cast<int64_t>(at) + 1));
-    }
+    SHOAL_ASSIGN_OR_RETURN(
+        std::vector<Instruction*> last,
+        CountedLoop(
+            b, "scan", count, initial,
+            [&](HloBuilder& step, Instruction* turn, std::vector<Instruction*>& state) {
+              Step(step, step.Subtract(step.Scalar(ElementType::kS64, static_cast<double>(count - 1)), turn),
+                   state);
+            }));
     SHOAL_RETURN_IF_ERROR(b.status());
-    return results;
+    last.resize(carries_ + outputs);
+    std::rotate(last.begin(), last.begin() + static_cast<int64_t>(carries_), last.end());
+    return last;
   }
 
  private:
-  void Step(HloBuilder& b, const Shape& state, int64_t last) {
-    Instruction* before = b.computation()->AddParameter(0, state);
-    std::vector<Instruction*> next;
-    for (size_t i = 0; i < state.elements().size(); ++i)
-      next.push_back(b.GetTupleElement(before, static_cast<int64_t>(i)));
-    Instruction* at = b.Subtract(b.Scalar(ElementType::kS64, static_cast<double>(last)), next[0]);
+  void Step(HloBuilder& b, Instruction* at, std::vector<Instruction*>& state) {
     std::vector<Instruction*> arguments;
-    for (size_t i = next.size() - inputs_; i < next.size(); ++i) {
-      const Shape& whole = next[i]->shape();
+    for (size_t i = state.size() - inputs_; i < state.size(); ++i) {
+      const Shape& whole = state[i]->shape();
       IntVector sizes(whole.dims().begin(), whole.dims().end()), rest = sizes;
       sizes[dimension_] = 1;
       rest.erase(rest.begin() + dimension_);
-      arguments.push_back(b.Reshape(b.DynamicSlice(next[i], Starts(b, at, whole.rank()), sizes), rest));
+      arguments.push_back(b.Reshape(b.DynamicSlice(state[i], Starts(b, at, whole.rank()), sizes), rest));
     }
-    arguments.insert(arguments.end(), next.begin() + 1, next.begin() + 1 + static_cast<int64_t>(carries_));
+    arguments.insert(arguments.end(), state.begin(), state.begin() + static_cast<int64_t>(carries_));
     Instruction* result = b.Call(body_, arguments);
-    const size_t outputs = next.size() - inputs_ - carries_ - 1;
+    const size_t outputs = state.size() - inputs_ - carries_;
     const auto element = [&](size_t i) {
       return result->shape().IsTuple() ? b.GetTupleElement(result, static_cast<int64_t>(i)) : result;
     };
     for (size_t i = 0; i < outputs; ++i) {
-      Instruction*& whole = next[1 + carries_ + i];
+      Instruction*& whole = state[carries_ + i];
       IntVector sizes(whole->shape().dims().begin(), whole->shape().dims().end());
       sizes[dimension_] = 1;
       std::vector<Instruction*> operands = {whole, b.Reshape(element(i), sizes)};
       for (Instruction* start : Starts(b, at, whole->shape().rank())) operands.push_back(start);
       whole = b.Op(Opcode::kDynamicUpdateSlice, operands);
     }
-    for (size_t i = 0; i < carries_; ++i) next[1 + i] = element(outputs + i);
-    next[0] = b.Add(next[0], b.Scalar(ElementType::kS64, 1));
-    b.computation()->set_root(b.Tuple(next));
+    for (size_t i = 0; i < carries_; ++i) state[i] = element(outputs + i);
   }
 
   std::vector<Instruction*> Starts(HloBuilder& b, Instruction* at, int64_t rank) const {
