@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "collectives/communicator/ragged_plan.h"
 #include "core/base/status.h"
@@ -18,6 +19,8 @@ constexpr size_t kFailedKept = 256;
 // Runs that were asked for, kept so that a peer that is far behind is not taken for one that runs something
 // else.
 constexpr size_t kExpectedKept = 4096;
+// Runs that may be under way at once without a second note of each for every collective.
+constexpr size_t kInterleaved = 8;
 // Completions of collectives that moved more than this are handed to a worker if the owner of progress brings
 // them, so that what the program does next does not hold up progress; below, the hand-over would cost more
 // than it saves.
@@ -76,29 +79,23 @@ struct GroupCommunicator::Planned {
 };
 
 struct GroupCommunicator::Meeting {
-  std::shared_ptr<const Planned> planned;
-  const Group* group = nullptr;
-  MeetingKey key;
-  int missing = 0;
-  std::vector<bool> here;
-  bool stay = false;  // the last to come has nothing else to do
-  // By member.
-  std::vector<std::vector<const void*>> inputs;
-  std::vector<std::vector<void*>> outputs;
-  std::vector<Promise> promises;
-  absl::Time start = absl::Now();
-  // From here on of the one who carries on.
-  GroupPlan own_plan;  // where the group's does not serve all executions
-  std::vector<const void* const*> input_tables;
-  std::vector<void* const*> output_tables;
-  std::shared_ptr<Allocator> allocator;
-  std::vector<char*> staging;
-
+  Meeting(std::shared_ptr<const Planned> planned, const Group& group, const MeetingKey& key,
+          const Options& options)
+      : planned(std::move(planned)),
+        group(group),
+        key(key),
+        allocator(options.staging),
+        workers(options.workers),
+        missing(group.view.members()),
+        here(missing, false),
+        inputs(missing),
+        outputs(missing),
+        promises(missing) {}
   ~Meeting() {
     for (char* memory : staging) allocator->Free(memory);
     if (!staging.empty() && allocator->Stats().bytes_cached > kKeptStagingBytes) allocator->Trim();
   }
-  MemoryBinding binding() const { return {input_tables, output_tables, staging}; }
+
   bool aliased() const {
     for (size_t k = 0; k < inputs.size(); ++k) {
       for (size_t a = 0; a < outputs[k].size(); ++a) {
@@ -107,10 +104,9 @@ struct GroupCommunicator::Meeting {
     }
     return false;
   }
-  absl::Status Bind(const GroupPlan& plan) {
-    for (const auto& table : inputs) input_tables.push_back(table.data());
-    for (const auto& table : outputs) output_tables.push_back(table.data());
-    for (int64_t bytes : plan.staging_bytes) {
+  MemoryBinding binding() const { return {input_tables, output_tables, staging}; }
+  absl::Status AllocateStaging() {
+    for (int64_t bytes : plan->staging_bytes) {
       const absl::StatusOr<void*> memory = allocator->Allocate(bytes, "staging");
       if (!memory.ok()) return memory.status();
       staging.push_back(static_cast<char*>(*memory));
@@ -120,6 +116,31 @@ struct GroupCommunicator::Meeting {
   void SetAll(const absl::Status& status) {
     for (Promise& promise : promises) promise.Set(status);
   }
+  void Finish(const absl::Status& status) {
+    if (status.ok()) RunPhases(plan->after, binding(), workers);
+    SetAll(status);
+  }
+
+  const std::shared_ptr<const Planned> planned;
+  const Group& group;
+  const MeetingKey key;
+  const std::shared_ptr<Allocator> allocator;
+  const int workers;
+  const absl::Time start = absl::Now();
+  int missing;
+  bool stay = false;  // the last to come has nothing else to do
+  // By member, of whom a process of one device has one.
+  absl::InlinedVector<bool, 1> here;
+  absl::InlinedVector<absl::InlinedVector<const void*, 1>, 1> inputs;
+  absl::InlinedVector<absl::InlinedVector<void*, 1>, 1> outputs;
+  absl::InlinedVector<Promise, 1> promises;
+  // From here on of the one who carries on.
+  const GroupPlan* plan = nullptr;
+  GroupPlan own_plan;  // where the group's does not serve all executions
+  absl::InlinedVector<const void* const*, 1> input_tables;
+  absl::InlinedVector<void* const*, 1> output_tables;
+  absl::InlinedVector<char*, 1> staging;
+  bool large = false;  // moves more than kInlineCompletionBytes
 };
 
 GroupCommunicator::GroupCommunicator(std::vector<DeviceId> assignment, const Topology& topology,
@@ -128,7 +149,8 @@ GroupCommunicator::GroupCommunicator(std::vector<DeviceId> assignment, const Top
       topology_(topology),
       engine_(engine),
       options_(std::move(options)),
-      id_(HashOfText(HashOfAssignment(assignment_), options_.own_name ? options_.algorithms : "")) {}
+      id_(HashOfText(HashOfAssignment(assignment_), options_.own_name ? options_.algorithms : "")),
+      expected_(engine == nullptr ? 0 : kExpectedKept, -1) {}
 
 // ---- planning
 
@@ -223,11 +245,10 @@ absl::Status GroupCommunicator::FailureOf(int64_t run) const {
 }
 
 void GroupCommunicator::NoteExpected(int64_t run) {
-  if (!expected_.insert(run).second) return;
-  expected_order_.push_back(run);
-  if (expected_order_.size() <= kExpectedKept) return;
-  expected_.erase(expected_order_.front());
-  expected_order_.pop_front();
+  for (uint64_t i = expected_count_; i > 0 && expected_count_ - i < kInterleaved; --i) {
+    if (expected_[(i - 1) % kExpectedKept] == run) return;
+  }
+  expected_[expected_count_++ % kExpectedKept] = run;
 }
 
 void GroupCommunicator::Expect(RunId run) {
@@ -239,7 +260,7 @@ void GroupCommunicator::Expect(RunId run) {
 
 bool GroupCommunicator::Expects(int64_t run) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return expected_.contains(run);
+  return std::find(expected_.begin(), expected_.end(), run) != expected_.end();
 }
 
 Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& call) {
@@ -269,19 +290,9 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
       if (absl::Status why = FailureOf(call.run.value()); !why.ok()) return why;
     }
     if (engine_ != nullptr) NoteExpected(call.run.value());
-    std::shared_ptr<Meeting>& slot = meetings_[key];
-    if (slot == nullptr) {
-      slot = std::make_shared<Meeting>();
-      slot->planned = *planned;
-      slot->allocator = options_.staging;
-      slot->group = group;
-      slot->key = key;
-      slot->missing = members;
-      slot->here.resize(members);
-      slot->inputs.resize(members);
-      slot->outputs.resize(members);
-      slot->promises.resize(members);
-    }
+    std::shared_ptr<Meeting> own;  // of the only member, who meets nobody here
+    std::shared_ptr<Meeting>& slot = members == 1 ? own : meetings_[key];
+    if (slot == nullptr) slot = std::make_shared<Meeting>(*planned, *group, key, options_);
     if (slot->planned->hash != (*planned)->hash || slot->here[member]) {
       return absl::FailedPreconditionError(absl::StrCat(
           "participants of one process disagree in run ", call.run.value(), ": partition ", call.self.value(),
@@ -295,67 +306,68 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
     if (--slot->missing > 0) return future;
     slot->stay = call.idle;
     meeting = std::move(slot);
-    meetings_.erase(key);
+    if (members > 1) meetings_.erase(key);
   }
   Carry(std::move(meeting));
   return future;
 }
 
 void GroupCommunicator::Carry(std::shared_ptr<Meeting> meeting) {
-  const bool is_ragged = meeting->planned->op.kind == CollectiveKind::kRaggedAllToAll;
-  if (is_ragged) {
-    absl::StatusOr<GroupPlan> own = PlanRagged(meeting->planned->op, meeting->group->view, meeting->inputs);
+  for (const auto& table : meeting->inputs) meeting->input_tables.push_back(table.data());
+  for (const auto& table : meeting->outputs) meeting->output_tables.push_back(table.data());
+  if (meeting->planned->op.kind == CollectiveKind::kRaggedAllToAll) {
+    absl::StatusOr<GroupPlan> own =
+        PlanRagged(meeting->planned->op, meeting->group.view, meeting->input_tables);
     if (!own.ok()) {
       Abort(RunId(meeting->key.run), own.status());
       return meeting->SetAll(own.status());
     }
     meeting->own_plan = *std::move(own);
+    meeting->plan = &meeting->own_plan;
+  } else {
+    meeting->plan = &*meeting->group.plans[meeting->aliased()];
   }
-  const GroupPlan& plan = is_ragged ? meeting->own_plan : *meeting->group->plans[meeting->aliased()];
-  if (absl::Status bound = meeting->Bind(plan); !bound.ok()) {
-    return meeting->SetAll(Annotate(bound, absl::StrCat("no memory to pack ", NameOf(*meeting))));
+  if (absl::Status allocated = meeting->AllocateStaging(); !allocated.ok()) {
+    return meeting->SetAll(Annotate(allocated, absl::StrCat("no memory to pack ", NameOf(*meeting))));
   }
-  RunPhases(plan.before, meeting->binding(), options_.workers);
-  if (!plan.lanes.empty()) return CarryBetweenProcesses(std::move(meeting), plan);
-  RunPhases(plan.after, meeting->binding(), options_.workers);
-  meeting->SetAll(absl::OkStatus());
+  RunPhases(meeting->plan->before, meeting->binding(), options_.workers);
+  if (!meeting->plan->lanes.empty()) return CarryBetweenProcesses(std::move(meeting));
+  meeting->Finish(absl::OkStatus());
 }
 
-void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, const GroupPlan& plan) {
-  RunRequest request;
+void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting) {
+  const GroupPlan& plan = *meeting->plan;
   const MeetingKey& key = meeting->key;
+  RunRequest request;
   request.announcement = {{id_, key.run, key.number, key.instance, key.group},
                           meeting->planned->op.program_fingerprint,
                           meeting->planned->hash,
                           meeting->planned->op.name};
-  request.processes = meeting->group->view.processes;
+  request.processes = meeting->group.view.processes;
   request.lanes = &plan.lanes;
   const MemoryBinding binding = meeting->binding();
-  int64_t bytes = 0;
+  int64_t bytes = BytesOf(plan.after);
   for (size_t lane = 0; lane < plan.lanes.size(); ++lane) {
-    std::vector<LaneBuffer>& buffers = request.buffers.emplace_back();
+    auto& buffers = request.buffers.emplace_back();
     for (const LaneMemory& memory : plan.memory[lane])
       buffers.push_back({binding.At(memory.base), memory.origin});
     bytes += plan.lanes[lane].offsets.back();
   }
-  const auto run = [meeting = meeting.get(), workers = options_.workers](const std::vector<Phase>& phases) {
-    RunPhasesAssisted(phases, meeting->binding(), workers);
+  meeting->large = bytes > kInlineCompletionBytes;
+  const auto run = [meeting = meeting.get()](const std::vector<Phase>& phases) {
+    RunPhasesAssisted(phases, meeting->binding(), meeting->workers);
   };
   if (!plan.meanwhile.empty()) request.meanwhile = [run, &plan] { run(plan.meanwhile); };
   if (!plan.work.empty()) {
     request.before = [run, &plan](int lane) { run(plan.work[lane].before); };
     request.after = [run, &plan](int lane) { run(plan.work[lane].after); };
   }
-  const bool large = bytes + BytesOf(plan.after) > kInlineCompletionBytes;
-  request.done = [meeting, &plan, large, workers = options_.workers](const absl::Status& status,
-                                                                     bool by_starter) {
-    const auto finish = [meeting, &plan, status, workers] {
-      if (status.ok()) RunPhases(plan.after, meeting->binding(), workers);
-      meeting->SetAll(status);
-    };
-    large && !by_starter ? Arena::Get().Submit(finish) : finish();
+  const bool stay = meeting->stay;
+  request.done = [meeting = std::move(meeting)](const absl::Status& status, bool by_starter) {
+    if (!meeting->large || by_starter) return meeting->Finish(status);
+    Arena::Get().Submit([meeting, status] { meeting->Finish(status); });
   };
-  engine_->Start(std::move(request), meeting->stay);
+  engine_->Start(std::move(request), stay);
 }
 
 // ---- failures
@@ -395,8 +407,8 @@ void GroupCommunicator::CheckMeetings(absl::Time now) {
       if (now - meeting->start < options_.timeout) continue;
       std::string absent;
       for (size_t k = 0; k < meeting->here.size(); ++k) {
-        const int rank = meeting->group->view.local_ranks[k];
-        if (!meeting->here[k]) absl::StrAppend(&absent, " ", meeting->group->view.partitions[rank].value());
+        const int rank = meeting->group.view.local_ranks[k];
+        if (!meeting->here[k]) absl::StrAppend(&absent, " ", meeting->group.view.partitions[rank].value());
       }
       late.emplace_back(
           key.run, absl::DeadlineExceededError(absl::StrCat(

@@ -3,7 +3,6 @@
 // lives here, through the engine otherwise. Thread-safe; no lock is held while calling out.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "collectives/communicator/group_plan.h"
 #include "collectives/engine/engine.h"
@@ -74,7 +72,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   absl::Status FailureOf(int64_t run) const;  // REQUIRES: mutex_ held
   void NoteExpected(int64_t run);             // REQUIRES: mutex_ held
   void Carry(std::shared_ptr<Meeting> meeting);
-  void CarryBetweenProcesses(std::shared_ptr<Meeting> meeting, const GroupPlan& plan);
+  void CarryBetweenProcesses(std::shared_ptr<Meeting> meeting);
   std::string NameOf(const Meeting& meeting) const;
 
   const std::vector<DeviceId> assignment_;
@@ -88,8 +86,8 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   absl::flat_hash_map<std::pair<uint64_t, int64_t>, std::shared_ptr<Planned>> planned_;
   absl::flat_hash_map<MeetingKey, std::shared_ptr<Meeting>> meetings_;  // guarded by mutex_
   std::vector<FailedRun> failed_;                                       // the last ones; guarded by mutex_
-  absl::flat_hash_set<int64_t> expected_;                               // the last ones; guarded by mutex_
-  std::deque<int64_t> expected_order_;                                  // oldest first; guarded by mutex_
+  std::vector<int64_t> expected_;  // the last ones, in a ring; guarded by mutex_
+  uint64_t expected_count_ = 0;    // of all ever; guarded by mutex_
 };
 
 }  // namespace shoal

@@ -13,8 +13,7 @@ enum InputNumber : int { kRows, kInitial, kFirst, kSent, kTarget, kReceived };
 
 class RaggedPlanner {
  public:
-  RaggedPlanner(const CollectiveOp& op, const GroupView& group,
-                absl::Span<const std::vector<const void*>> inputs)
+  RaggedPlanner(const CollectiveOp& op, const GroupView& group, absl::Span<const void* const* const> inputs)
       : op_(op),
         group_(group),
         inputs_(inputs),
@@ -163,7 +162,7 @@ class RaggedPlanner {
 
   const CollectiveOp& op_;
   const GroupView& group_;
-  const absl::Span<const std::vector<const void*>> inputs_;
+  const absl::Span<const void* const* const> inputs_;
   const int64_t row_bytes_;
   const int64_t pieces_;  // of every pair of members
   std::vector<int> member_of_;
@@ -174,7 +173,7 @@ class RaggedPlanner {
 }  // namespace
 
 absl::StatusOr<GroupPlan> PlanRagged(const CollectiveOp& op, const GroupView& group,
-                                     absl::Span<const std::vector<const void*>> inputs) {
+                                     absl::Span<const void* const* const> inputs) {
   return RaggedPlanner(op, group, inputs).Plan();
 }
 

@@ -10,6 +10,6 @@ namespace shoal {
 // `inputs` of each local member, by array: the six of CollectiveArray's ragged all-to-all. InvalidArgument if
 // a range lies outside its array, or members of this process expect other sizes than are sent.
 absl::StatusOr<GroupPlan> PlanRagged(const CollectiveOp& op, const GroupView& group,
-                                     absl::Span<const std::vector<const void*>> inputs);
+                                     absl::Span<const void* const* const> inputs);
 
 }  // namespace shoal

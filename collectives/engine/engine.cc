@@ -69,7 +69,8 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
       handlers_(std::move(handlers)),
       doorbell_(doorbell != nullptr ? doorbell : &own_doorbell_),
       transport_(
-          std::move(wires), [this](ProcessId from, absl::Span<const char> bytes) { OnControl(from, bytes); },
+          topology.process_count(), std::move(wires),
+          [this](ProcessId from, absl::Span<const char> bytes) { OnControl(from, bytes); },
           [this](ProcessId peer, const absl::Status& why) {
             Mpi::DoNotFinalize();
             for (const auto& run : runs_) run->NoteGone(peer);
@@ -132,38 +133,52 @@ void Engine::Look() {
     if (!lock.owns_lock()) return doorbell_->Ring();  // the owner may have looked at the commands already
     ProgressOnce(&outcome);
   }
-  // What must be polled, and what others submitted meanwhile, is the thread's.
+  AfterLook(std::move(outcome));
+}
+
+void Engine::Begin(RunRequest request) {
+  Outcome outcome;
+  {
+    std::unique_lock<std::mutex> lock(progress_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) {
+      return Submit([this, request = std::move(request)]() mutable { BeginRun(std::move(request)); });
+    }
+    ProgressOnce(&outcome, &request);
+  }
+  AfterLook(std::move(outcome));
+}
+
+// What must be polled, and what others submitted meanwhile, is the thread's.
+void Engine::AfterLook(Outcome outcome) {
   if (transport_.needs_polling() || has_commands_) doorbell_->Ring();
   Deliver(std::move(outcome));
 }
 
 void Engine::Start(RunRequest request, bool stay) {
-  if (!stay || stays_with_a_run) {
-    auto shared = std::make_shared<RunRequest>(std::move(request));
-    return Submit([this, shared] { BeginRun(std::move(*shared)); });
-  }
-  auto vigil = std::make_shared<Vigil>();
-  auto done = std::make_shared<decltype(request.done)>(std::move(request.done));
-  request.done = [this, vigil, done](const absl::Status& status, bool) {
-    const int64_t patience = patience_ns_.load(std::memory_order_relaxed);
-    patience_ns_ = absl::GetCurrentTimeNanos() - vigil->start_ns < most_patience_ns_
-                       ? most_patience_ns_
-                       : std::max(patience / 2, kLeastPatience);
-    vigil->status = status;
-    int state = Vigil::kWaiting;
-    if (!vigil->state.compare_exchange_strong(state, Vigil::kEnded)) (*done)(status, false);
-  };
-  auto shared = std::make_shared<RunRequest>(std::move(request));
+  if (!stay || stays_with_a_run) return Begin(std::move(request));
+  const auto vigil = std::make_shared<Vigil>(this, std::move(request.done));
+  request.done = [vigil](const absl::Status& status, bool) { vigil->End(status); };
   stays_with_a_run = true;
   // Before peers hear of the run: what they send for it shall wake nobody, neither now nor at the end.
   doorbell_->Watch();
   const uint32_t ticket = doorbell_->Ticket();
-  Submit([this, shared] { BeginRun(std::move(*shared)); });
+  Begin(std::move(request));
   if (!doorbell_->Unwatch(StayWith(vigil.get(), ticket))) Look();
   if (active_ > 0) doorbell_->Ring();  // the rest is the thread's
   stays_with_a_run = false;
   int state = Vigil::kWaiting;
-  if (!vigil->state.compare_exchange_strong(state, Vigil::kLeft)) (*done)(vigil->status, true);
+  if (!vigil->state.compare_exchange_strong(state, Vigil::kLeft)) vigil->done(vigil->status, true);
+}
+
+void Engine::Vigil::End(const absl::Status& run_status) {
+  std::atomic<int64_t>& patience_ns = engine->patience_ns_;
+  const int64_t most = engine->most_patience_ns_;
+  patience_ns = absl::GetCurrentTimeNanos() - start_ns < most
+                    ? most
+                    : std::max(patience_ns.load(std::memory_order_relaxed) / 2, kLeastPatience);
+  status = run_status;
+  int before = kWaiting;
+  if (!state.compare_exchange_strong(before, kEnded)) done(status, false);
 }
 
 uint32_t Engine::StayWith(Vigil* vigil, uint32_t ticket) {
@@ -240,9 +255,11 @@ bool Engine::DrainCommands() {
 // Knocks are awaited while there are runs, unless somebody watches, who looks for work anyway: then a frame
 // costs its sender no write to this process's doorbell. Who stops watching and then finds runs left, in
 // active_, rings; if the runs began only then, the one who began them finds nobody watching.
-bool Engine::ProgressOnce(Outcome* outcome) {
+bool Engine::ProgressOnce(Outcome* outcome, RunRequest* begins) {
   outcome_ = outcome;
+  now_ = absl::Now();
   bool worked = DrainCommands();
+  if (begins != nullptr) BeginRun(std::move(*begins));
   if (!doorbell_->IsWatched()) doorbell_->AwaitKnocks(!runs_.empty());  // before the look
   worked = transport_.Poll() || worked;
   for (size_t i = 0; i < runs_.size();) {
@@ -261,9 +278,9 @@ bool Engine::ProgressOnce(Outcome* outcome) {
       i = 0;
     }
   }
-  if (const absl::Time now = absl::Now(); now >= next_tick_) {
-    next_tick_ = now + kTick;
-    Tick(now);
+  if (now_ >= next_tick_) {
+    next_tick_ = now_ + kTick;
+    Tick(now_);
     outcome->tick = true;
   }
   transport_.Knock();
@@ -297,7 +314,7 @@ void Engine::Deliver(Outcome outcome) {
     handlers_.on_failed(failure.communicator, failure.run, failure.why);
   }
   for (auto& [run, status] : outcome.ended) {
-    const auto done = std::move(run->request().done);
+    auto done = std::move(run->request().done);
     run.reset();
     done(status, /*by_starter=*/false);
   }
@@ -387,35 +404,28 @@ absl::Status Engine::Broken(const Run& run) const {
 // another program is a mismatch already.
 void Engine::CheckEarly(Run* run) {
   const Announcement& ours = run->request().announcement;
-  for (size_t i = 0; i < early_.size();) {
-    const Announcement& theirs = early_[i].announcement;
-    if (theirs.key.communicator != ours.key.communicator || theirs.key.run != ours.key.run) {
-      ++i;
-      continue;
-    }
-    const bool same_collective = theirs.key == ours.key;
-    if (same_collective ? !run->Accept(early_[i].from, theirs) : theirs.program != ours.program) {
-      return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, early_[i].from, theirs),
+  for (Early& early : early_) {
+    const Announcement& theirs = early.announcement;
+    if (theirs.key.communicator != ours.key.communicator || theirs.key.run != ours.key.run) continue;
+    early.used_up = theirs.key == ours.key;
+    if (early.used_up ? !run->Accept(early.from, theirs) : theirs.program != ours.program) {
+      return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, early.from, theirs),
                      /*tell_others=*/true);
     }
-    if (same_collective) {
-      early_.erase(early_.begin() + i);
-    } else {
-      ++i;
-    }
   }
+  std::erase_if(early_, [](const Early& early) { return early.used_up; });
 }
 
 void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
-  Announcement announcement;
+  if (Decode(bytes, &heard_)) {
+    diagnosis_.recorder().Heard(from, heard_, now_);
+    return OnAnnouncement(from, heard_);
+  }
   AbortNotice notice;
   Question question;
   Answer answer;
   Goodbye goodbye;
-  if (Decode(bytes, &announcement)) {
-    diagnosis_.recorder().Heard(from, announcement, absl::Now());
-    OnAnnouncement(from, std::move(announcement));
-  } else if (Decode(bytes, &question)) {
+  if (Decode(bytes, &question)) {
     OnQuestion(from, question);
   } else if (Decode(bytes, &answer)) {
     OnAnswer(from, answer);
@@ -430,7 +440,7 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
   }
 }
 
-void Engine::OnAnnouncement(ProcessId from, Announcement theirs) {
+void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
   if (KnownFailure(theirs.key.communicator, theirs.key.run) != nullptr) return;
   for (const auto& run : runs_) {
     const Announcement& ours = run->request().announcement;
@@ -444,7 +454,7 @@ void Engine::OnAnnouncement(ProcessId from, Announcement theirs) {
     }
     if (same_collective) return;
   }
-  early_.push_back({from, std::move(theirs)});
+  early_.push_back({from, theirs});
 }
 
 // ---- questions and goodbyes

@@ -22,7 +22,8 @@
 #include <thread>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "collectives/engine/diagnosis.h"
@@ -76,7 +77,7 @@ class Engine {
   bool IsEager(ProcessId peer, int64_t bytes) const { return transport_.IsEager(peer, bytes); }
 
  private:
-  using Command = std::function<void()>;
+  using Command = absl::AnyInvocable<void()>;
   struct Failure {
     uint64_t communicator;
     int64_t run;
@@ -85,29 +86,37 @@ class Engine {
   struct Early {  // an announcement of what has not been started here
     ProcessId from;
     Announcement announcement;
+    bool used_up = false;
   };
   // To call once the lock is gone.
   struct Outcome {
-    std::vector<std::pair<std::unique_ptr<Run>, absl::Status>> ended;
+    absl::InlinedVector<std::pair<std::unique_ptr<Run>, absl::Status>, 1> ended;
     std::vector<Failure> failed;
     bool tick = false;
   };
 
   // Between the thread that started a run, and stays with it for a while, and whoever ends the run.
   struct Vigil {
+    Vigil(Engine* engine, decltype(RunRequest::done) run_done) : engine(engine), done(std::move(run_done)) {}
+    void End(const absl::Status& status);
     enum : int { kWaiting, kEnded, kLeft };
+    Engine* const engine;
     std::atomic<int> state{kWaiting};
     const int64_t start_ns = absl::GetCurrentTimeNanos();
+    decltype(RunRequest::done) done;
     absl::Status status;  // written before kEnded
   };
+  // On the caller's thread, or on that of whoever owns progress just now: begins a run, does something else,
+  // or nothing; and then makes one pass.
+  void Begin(RunRequest request);
   void Submit(Command command);
-  // One pass on the caller's thread, or on that of whoever owns progress just now.
   void Look();
+  void AfterLook(Outcome outcome);
   // Makes progress until the run has ended or nothing has come for as long as patience lasts. `ticket` is of
   // the last look; returns that of this one's.
   uint32_t StayWith(Vigil* vigil, uint32_t ticket);
   // One pass over commands, wires and runs. All of these are called by the owner of progress.
-  bool ProgressOnce(Outcome* outcome);
+  bool ProgressOnce(Outcome* outcome, RunRequest* begins = nullptr);
   bool DrainCommands();
   void Tick(absl::Time now);
   void BeginRun(RunRequest request);
@@ -118,7 +127,7 @@ class Engine {
   void OnGoodbye(ProcessId from, const Goodbye& goodbye);
   void SayGoodbye(absl::string_view why);
   void TellAll(const std::vector<char>& bytes, bool even_if_left = false);
-  void OnAnnouncement(ProcessId from, Announcement announcement);
+  void OnAnnouncement(ProcessId from, const Announcement& theirs);
   void CheckEarly(Run* run);
   void FailRun(uint64_t communicator, int64_t run, const absl::Status& why, bool tell_others);
   const absl::Status* KnownFailure(uint64_t communicator, int64_t run) const;
@@ -154,6 +163,8 @@ class Engine {
       first_miss_;  // of the first run that failed because somebody has gone, or said nothing in time
   bool left_ = false;
   Outcome* outcome_ = nullptr;  // of the pass under way
+  absl::Time now_;              // when it began
+  Announcement heard_;          // the last one
   absl::Time next_tick_ = absl::InfinitePast();
 
   mutable std::mutex health_mutex_;

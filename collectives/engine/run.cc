@@ -106,13 +106,14 @@ class Run::Lane {
 
   Run* const run_;
   const LanePlan& plan_;
-  const std::vector<LaneBuffer>& buffers_;
+  const absl::Span<const LaneBuffer> buffers_;
   const int index_;
   int round_ = -1;
-  int unfinished_ = 0;            // sends, receives and reductions of this round
-  std::vector<Pending> pending_;  // as many as reserved: their addresses are with the transport
-  std::vector<Reduction> reductions_;
-  std::vector<int> ready_;
+  int unfinished_ = 0;  // sends, receives and reductions of this round
+  // As many as reserved: their addresses are with the transport.
+  absl::InlinedVector<Pending, 2 * kFewRanks> pending_;
+  absl::InlinedVector<Reduction, 1> reductions_;
+  absl::InlinedVector<int, 1> ready_;
   std::vector<Held> held_;
 };
 
@@ -143,7 +144,7 @@ void Run::Lane::StartNextRound() {
 }
 
 void Run::Lane::PostReceives(const std::vector<Step>& steps) {
-  std::vector<int64_t> count(run_->request_.processes.size(), 0);
+  absl::InlinedVector<int64_t, kFewRanks> count(run_->ranks_.size(), 0);
   Transport* transport = run_->transport_;
   for (const Step& step : steps) {
     if (step.kind == StepKind::kSend) continue;
@@ -175,20 +176,20 @@ void Run::Lane::PostReceives(const std::vector<Step>& steps) {
 // Large data is pushed once its receiver is known to be there: to ask it first, and wait for its answer
 // behind other data, would leave the network idle meanwhile.
 void Run::Lane::PostSends(const std::vector<Step>& steps) {
-  std::vector<int64_t> count(run_->request_.processes.size(), 0);
+  absl::InlinedVector<int64_t, kFewRanks> count(run_->ranks_.size(), 0);
   for (const Step& step : steps) {
     if (step.kind != StepKind::kSend) continue;
     const Held send{step.peer, Tag(count[step.peer]++), absl::MakeConstSpan(At(step.block), Size(step.block)),
                     AddPending(step.peer, false, -1)};
     const ProcessId to = Process(step.peer);
-    const bool push = run_->announces_[step.peer] && run_->transport_->CanPush(to, Size(step.block));
-    if (push && !run_->announced_[step.peer] && !run_->transport_->IsGone(to)) {
+    RankState& rank = run_->ranks_[step.peer];
+    const bool push = rank.announces && run_->transport_->CanPush(to, Size(step.block));
+    if (push && !rank.announced && !run_->transport_->IsGone(to)) {
       run_->Announce(step.peer);
       held_.push_back(send);
       continue;
     }
-    const bool tells = run_->untold_[step.peer];
-    run_->untold_[step.peer] = false;
+    const bool tells = std::exchange(rank.untold, false);
     run_->transport_->Send(to, send.tag, send.data, send.pending, push,
                            tells ? absl::MakeConstSpan(run_->announcement_) : absl::Span<const char>());
   }
@@ -299,32 +300,29 @@ Run::Run(RunRequest request, Transport* transport, int helpers)
       helpers_(helpers),
       collective_(request_.announcement.key.Hash()),
       announcement_(Encode(request_.announcement)),
-      untold_(request_.processes.size(), false),
-      announced_(request_.processes.size(), false),
-      announces_(request_.processes.size(), false) {
+      ranks_(request_.processes.size()) {
   for (size_t i = 0; i < request_.lanes->size(); ++i) lanes_.push_back(std::make_unique<Lane>(this, i));
 }
 
 Run::~Run() = default;
 
 void Run::Begin() {
-  std::vector<bool> begins(request_.processes.size(), false);  // by rank: gets a message at once
   for (const LanePlan& lane : *request_.lanes) {
     for (const std::vector<Step>& round : lane.schedule.rounds) {
       for (const Step& step : round) {
         if (step.kind == StepKind::kSend) {
-          untold_[step.peer] = true;
-          begins[step.peer] = begins[step.peer] || &round == lane.schedule.rounds.data();
+          ranks_[step.peer].untold = true;
+          if (&round == lane.schedule.rounds.data()) ranks_[step.peer].begins = true;
         }
-        if (step.kind == StepKind::kReceive) announces_[step.peer] = true;
+        if (step.kind == StepKind::kReceive) ranks_[step.peer].announces = true;
         for (const Operand& operand : step.operands) {
-          if (operand.peer >= 0) announces_[operand.peer] = true;
+          if (operand.peer >= 0) ranks_[operand.peer].announces = true;
         }
       }
     }
   }
-  for (size_t rank = 0; rank < begins.size(); ++rank) {
-    if (request_.before || !begins[rank]) Announce(static_cast<int>(rank));
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (request_.before || !ranks_[rank].begins) Announce(static_cast<int>(rank));
   }
   transport_->Knock();
   const size_t first = request_.before ? std::min<size_t>(1, lanes_.size()) : lanes_.size();
@@ -336,8 +334,7 @@ void Run::Begin() {
 void Run::BeginLane() { lanes_[begun_++]->Begin(); }
 
 void Run::Announce(int rank) {
-  if (!untold_[rank]) return;
-  untold_[rank] = false;
+  if (!std::exchange(ranks_[rank].untold, false)) return;
   transport_->SendAnnouncement(request_.processes[rank], announcement_);
 }
 
@@ -359,9 +356,9 @@ bool Run::Accept(ProcessId peer, const Announcement& theirs) {
   const Announcement& ours = request_.announcement;
   const bool fits =
       theirs.program == ours.program && theirs.operation == ours.operation && theirs.key == ours.key;
-  for (size_t rank = 0; rank < announced_.size(); ++rank) {
-    if (request_.processes[rank] != peer || announced_[rank]) continue;
-    announced_[rank] = true;
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (request_.processes[rank] != peer || ranks_[rank].announced) continue;
+    ranks_[rank].announced = true;
     for (size_t lane = 0; fits && lane < begun_; ++lane) {
       if (lanes_[lane] != nullptr) lanes_[lane]->SendHeld(static_cast<int>(rank));
     }
@@ -370,7 +367,7 @@ bool Run::Accept(ProcessId peer, const Announcement& theirs) {
 }
 
 void Run::NoteGone(ProcessId peer) {
-  for (size_t rank = 0; rank < announced_.size(); ++rank) {
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     for (size_t lane = 0; request_.processes[rank] == peer && lane < begun_; ++lane) {
       if (lanes_[lane] != nullptr) lanes_[lane]->SendHeld(static_cast<int>(rank));
     }
@@ -384,7 +381,7 @@ std::vector<ProcessId> Run::Awaited(bool* all_announced) const {
   }
   std::vector<ProcessId> silent, slow;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    if (ranks[rank]) (announced_[rank] ? slow : silent).push_back(request_.processes[rank]);
+    if (ranks[rank]) (ranks_[rank].announced ? slow : silent).push_back(request_.processes[rank]);
   }
   *all_announced = silent.empty();
   return silent.empty() ? slow : silent;

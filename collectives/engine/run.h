@@ -7,7 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "collectives/algorithms/schedule.h"
 #include "collectives/engine/wire_format.h"
 #include "collectives/transport/transport.h"
@@ -32,9 +35,10 @@ struct LaneBuffer {
 
 struct RunRequest {
   Announcement announcement;
-  std::vector<ProcessId> processes;  // by rank of the schedules
+  absl::Span<const ProcessId> processes;  // by rank of the schedules; stays, like the lanes
   const std::vector<LanePlan>* lanes = nullptr;
-  std::vector<std::vector<LaneBuffer>> buffers;  // of each lane, by ScheduleBuffer
+  // Of each lane, by ScheduleBuffer.
+  absl::InlinedVector<absl::InlinedVector<LaneBuffer, kFirstOwnBuffer>, 1> buffers;
   // What this process does by itself for a lane before its first round and after its last, on the owner of
   // progress; null where there is nothing. The lanes begin one after the other, so that the data of the first
   // is under way while the second is worked on.
@@ -44,8 +48,11 @@ struct RunRequest {
   std::function<void()> meanwhile;
   // Called once, without any lock, on whatever thread makes progress; `by_starter` if that is the one that
   // started the run, from within Engine::Start. Keeps plan and memory alive until then.
-  std::function<void(const absl::Status&, bool by_starter)> done;
+  absl::AnyInvocable<void(const absl::Status&, bool by_starter)> done;
 };
+
+// A collective between so few processes, of one array, allocates little.
+inline constexpr int kFewRanks = 8;
 
 class Run {
  public:
@@ -78,6 +85,13 @@ class Run {
 
  private:
   class Lane;
+  struct RankState {
+    bool untold = false;     // gets messages of ours, but not the announcement yet
+    bool begins = false;     // gets one of them in the first round
+    bool announces = false;  // sends to us, so announces itself
+    bool announced = false;  // and has done so
+  };
+
   void BeginLane();
   void Announce(int rank);
 
@@ -86,13 +100,11 @@ class Run {
   const int helpers_;
   const uint64_t collective_;
   const absl::Time start_ = absl::Now();
-  std::vector<std::unique_ptr<Lane>> lanes_;  // null once ended
-  size_t begun_ = 0;                          // so many have begun, in their order
+  absl::InlinedVector<std::unique_ptr<Lane>, 1> lanes_;  // null once ended
+  size_t begun_ = 0;                                     // so many have begun, in their order
   size_t ended_ = 0;
   std::vector<char> announcement_;  // this process's, encoded
-  std::vector<bool> untold_;        // by rank: gets messages of ours, but not the announcement yet
-  std::vector<bool> announced_;     // by rank: that peer has announced itself here
-  std::vector<bool> announces_;     // by rank: that peer does, for it sends to us
+  absl::InlinedVector<RankState, kFewRanks> ranks_;
   absl::Status status_;
 };
 

@@ -19,20 +19,22 @@ absl::Status WrongSize(ProcessId from, int64_t size, int64_t wanted) {
 
 }  // namespace
 
-Transport::Transport(std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control, LostHandler on_lost)
-    : wires_(std::move(wires)), on_control_(std::move(on_control)), on_lost_(std::move(on_lost)) {
-  for (const auto& wire : wires_) needs_polling_ = needs_polling_ || !wire->capabilities().rings;
+Transport::Transport(int processes, std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control,
+                     LostHandler on_lost)
+    : wires_(std::move(wires)),
+      on_control_(std::move(on_control)),
+      on_lost_(std::move(on_lost)),
+      peers_(processes) {
+  for (const auto& wire : wires_) {
+    needs_polling_ = needs_polling_ || !wire->capabilities().rings;
+    for (int p = 0; p < processes; ++p) {
+      if (peers_[p].wire == nullptr && wire->Reaches(ProcessId(p))) peers_[p].wire = wire.get();
+    }
+  }
 }
 
 Transport::~Transport() {
   for (const auto& [key, pushed] : pushed_) WireTo(key.from)->CancelBulkReceive(key.from, pushed.bulk_id);
-}
-
-Wire* Transport::WireTo(ProcessId peer) const {
-  for (const auto& wire : wires_) {
-    if (wire->Reaches(peer)) return wire.get();
-  }
-  return nullptr;
 }
 
 bool Transport::IsEager(ProcessId peer, int64_t bytes) const {
@@ -48,14 +50,15 @@ bool Transport::CanPush(ProcessId peer, int64_t bytes) const {
 // ---- sending
 
 void Transport::SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) {
-  std::deque<Queued>& queue = queues_[to];
-  if (queue.empty() && WireTo(to)->TrySend(to, header, payload)) return;
-  queue.push_back({header, std::vector<char>(payload.begin(), payload.end())});
+  Peer& peer = At(to);
+  if (peer.queue.empty() && peer.wire->TrySend(to, header, payload)) return;
+  peer.queue.push_back({header, std::vector<char>(payload.begin(), payload.end())});
+  has_queues_ = true;
 }
 
 void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
                      bool push, absl::Span<const char> announcement) {
-  if (lost_.contains(to)) return done->Done(absl::OkStatus());
+  if (IsGone(to)) return done->Done(absl::OkStatus());
   if (IsEager(to, static_cast<int64_t>(data.size()))) {
     SendEager(to, tag, data, announcement);
     return done->Done(absl::OkStatus());
@@ -89,12 +92,12 @@ void Transport::SendEager(ProcessId to, const MessageTag& tag, absl::Span<const 
 }
 
 void Transport::SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left) {
-  if (lost_.contains(to) && !(even_if_left && left_.contains(to))) return;
+  if (IsGone(to) && !(even_if_left && At(to).state == PeerState::kLeft)) return;
   SendToEngine(to, FrameKind::kControl, bytes);
 }
 
 void Transport::SendAnnouncement(ProcessId to, absl::Span<const char> bytes) {
-  if (!lost_.contains(to)) SendToEngine(to, FrameKind::kAnnouncement, bytes);
+  if (!IsGone(to)) SendToEngine(to, FrameKind::kAnnouncement, bytes);
 }
 
 void Transport::SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes) {
@@ -122,12 +125,19 @@ void Transport::StartSending() {
 }
 
 bool Transport::FlushQueues() {
+  if (!std::exchange(has_queues_, false)) return false;
   bool worked = false;
-  for (auto& [peer, queue] : queues_) {
-    while (!queue.empty() && WireTo(peer)->TrySend(peer, queue.front().header, queue.front().payload)) {
-      queue.pop_front();
+  for (size_t p = 0; p < peers_.size(); ++p) {
+    Peer& peer = peers_[p];
+    const auto send_first = [&] {
+      const Queued& first = peer.queue.front();
+      return peer.wire->TrySend(ProcessId(p), first.header, first.payload);
+    };
+    while (!peer.queue.empty() && send_first()) {
+      peer.queue.pop_front();
       worked = true;
     }
+    has_queues_ = has_queues_ || !peer.queue.empty();
   }
   return worked;
 }
@@ -137,7 +147,7 @@ bool Transport::Stream() {
   bool worked = false;
   std::vector<uint64_t> finished;
   for (auto& [id, bulk] : outgoing_) {
-    if (bulk.streamed < 0 || !queues_[bulk.to].empty()) continue;
+    if (bulk.streamed < 0 || !At(bulk.to).queue.empty()) continue;
     Wire* wire = WireTo(bulk.to);
     const int64_t size = static_cast<int64_t>(bulk.data.size());
     while (bulk.streamed < size) {
@@ -189,7 +199,7 @@ void Transport::Want(ProcessId from, const MessageTag& tag, Wanted wanted) {
     it->second.wanted = wanted;
     return;
   }
-  if (const auto lost = lost_.find(from); lost != lost_.end()) return wanted.done->Done(lost->second);
+  if (IsGone(from)) return wanted.done->Done(At(from).why_gone);
   wanted_.emplace(key, wanted);
 }
 
@@ -258,7 +268,7 @@ void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wante
 }
 
 void Transport::FinishBulk(ProcessId from, uint64_t bulk_id) {
-  if (lost_.contains(from) && !left_.contains(from)) return;
+  if (At(from).state == PeerState::kLost) return;
   FrameHeader header;
   header.kind = FrameKind::kBulkDone;
   header.bulk_id = bulk_id;
@@ -403,9 +413,7 @@ bool Transport::Poll() {
 }
 
 bool Transport::HasBacklog() const {
-  for (const auto& [peer, queue] : queues_) {
-    if (!queue.empty()) return true;
-  }
+  if (has_queues_) return true;
   for (const auto& [id, bulk] : outgoing_) {
     if (bulk.streamed >= 0) return true;
   }
@@ -441,8 +449,9 @@ void Transport::EndOutgoing(ProcessId peer, std::vector<Completion*>* ended) {
 
 // What it is sending still comes. What it had asked for it has, or wants no more.
 void Transport::PeerLeft(ProcessId peer, const absl::Status& why) {
-  if (!lost_.emplace(peer, why).second) return;
-  left_.insert(peer);
+  if (IsGone(peer)) return;
+  At(peer).state = PeerState::kLeft;
+  At(peer).why_gone = why;
   std::vector<Completion*> failed, ended;
   FailWanted(peer, &failed);
   EndOutgoing(peer, &ended);
@@ -451,10 +460,12 @@ void Transport::PeerLeft(ProcessId peer, const absl::Status& why) {
 }
 
 void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
-  const auto [known, is_new] = lost_.emplace(peer, why);
-  if (!is_new && left_.erase(peer) == 0) return;
+  if (At(peer).state == PeerState::kLost) return;
+  const bool is_new = !IsGone(peer);
+  At(peer).state = PeerState::kLost;
+  if (is_new) At(peer).why_gone = why;
   for (const auto& wire : wires_) wire->Poll(this);  // what it sent before it went still counts
-  queues_[peer].clear();
+  At(peer).queue.clear();
   std::vector<Completion*> failed, ended;
   FailWanted(peer, &failed);
   for (auto it = incoming_.begin(); it != incoming_.end();) {
@@ -512,8 +523,8 @@ void Transport::Cancel(uint64_t collective) {
     WireTo(current->second.from)->CancelBulkReceive(current->second.from, current->first.second);
     incoming_.erase(current);
   }
-  for (auto& [peer, queue] : queues_) {
-    std::erase_if(queue, [&](const Queued& queued) {
+  for (Peer& peer : peers_) {
+    std::erase_if(peer.queue, [&](const Queued& queued) {
       return queued.header.kind == FrameKind::kBulk && queued.header.tag.collective == collective;
     });
   }

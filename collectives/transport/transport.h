@@ -54,13 +54,14 @@ class Transport : private FrameSink {
   using ControlHandler = std::function<void(ProcessId from, absl::Span<const char> bytes)>;
   using LostHandler = std::function<void(ProcessId peer, const absl::Status& why)>;
 
-  // A peer is served by the first wire that reaches it.
-  Transport(std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control, LostHandler on_lost);
+  // Of a job of so many processes. A peer is served by the first wire that reaches it.
+  Transport(int processes, std::vector<std::unique_ptr<Wire>> wires, ControlHandler on_control,
+            LostHandler on_lost);
   ~Transport() override;
 
   bool Reaches(ProcessId peer) const { return WireTo(peer) != nullptr; }
   // Whether the peer has died or left.
-  bool IsGone(ProcessId peer) const { return lost_.contains(peer); }
+  bool IsGone(ProcessId peer) const { return At(peer).state != PeerState::kThere; }
   // Whether some wire must be polled to find what arrives.
   bool needs_polling() const { return needs_polling_; }
   // Whether messages to `peer` up to `bytes` are copied out at once, so that their memory is free again.
@@ -162,6 +163,13 @@ class Transport : private FrameSink {
     FrameHeader header;
     std::vector<char> payload;
   };
+  enum class PeerState { kThere, kLeft, kLost };  // who has left may listen still
+  struct Peer {
+    Wire* wire = nullptr;
+    std::deque<Queued> queue;  // what the wire had no room for
+    PeerState state = PeerState::kThere;
+    absl::Status why_gone;
+  };
 
   void OnFrame(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) override;
   void OnBulkSent(uint64_t bulk_id, const absl::Status& status) override;
@@ -170,7 +178,9 @@ class Transport : private FrameSink {
 
   void FailWanted(ProcessId peer, std::vector<Completion*>* failed);
   void EndOutgoing(ProcessId peer, std::vector<Completion*>* ended);
-  Wire* WireTo(ProcessId peer) const;
+  Peer& At(ProcessId peer) { return peers_[peer.value()]; }
+  const Peer& At(ProcessId peer) const { return peers_[peer.value()]; }
+  Wire* WireTo(ProcessId peer) const { return At(peer).wire; }
   void SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes);
   void SendEager(ProcessId to, const MessageTag& tag, absl::Span<const char> data,
                  absl::Span<const char> announcement);
@@ -192,6 +202,8 @@ class Transport : private FrameSink {
   const ControlHandler on_control_;
   const LostHandler on_lost_;
   bool needs_polling_ = false;
+  std::vector<Peer> peers_;  // by process
+  bool has_queues_ = false;  // of peers_, perhaps not empty
   uint64_t last_bulk_id_ = 0;
   BufferPool pool_;
   std::vector<char> joined_;  // the payload of the frame being made
@@ -201,9 +213,6 @@ class Transport : private FrameSink {
   absl::flat_hash_map<uint64_t, Outgoing> outgoing_;  // by bulk id
   std::vector<uint64_t> asked_for_;                   // bulks of ours, since the last Poll
   absl::flat_hash_map<std::pair<ProcessId, uint64_t>, Incoming> incoming_;  // by sender and its bulk id
-  absl::flat_hash_map<ProcessId, std::deque<Queued>> queues_;               // what the wire had no room for
-  absl::flat_hash_map<ProcessId, absl::Status> lost_;                       // or left
-  absl::flat_hash_set<ProcessId> left_;                                     // of those, but may still listen
   absl::flat_hash_set<uint64_t> cancelled_;
   std::deque<uint64_t> cancelled_order_;  // oldest first
 };

@@ -156,6 +156,8 @@ void RunWith(std::deque<Frame> frames, bool pulls, bool gathers) {
   const std::vector<LanePlan> lanes = {plan};
   std::vector<char> in(plan.offsets.back(), 'i'), out(plan.offsets.back(), 'o'),
       scratch(plan.schedule.scratch_slots * kChunk);
+  std::vector<ProcessId> processes;
+  for (int p = 0; p < kProcesses; ++p) processes.push_back(ProcessId(p));
   std::atomic<int> ends{0};
   {
     std::vector<std::unique_ptr<Wire>> wires;
@@ -169,7 +171,7 @@ void RunWith(std::deque<Frame> frames, bool pulls, bool gathers) {
     engine.NoteCaller();
     RunRequest request;
     request.announcement = Ours();
-    for (int p = 0; p < kProcesses; ++p) request.processes.push_back(ProcessId(p));
+    request.processes = processes;
     request.lanes = &lanes;
     request.buffers = {{{in.data(), 0}, {out.data(), 0}, {scratch.data(), 0}}};
     request.done = [&](const absl::Status&, bool) { ++ends; };

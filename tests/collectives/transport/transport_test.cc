@@ -76,7 +76,7 @@ class TransportTest : public testing::TestWithParam<int> {
       std::vector<std::unique_ptr<Wire>> list;
       list.push_back(std::move(wires[p]));
       transports_[p] = std::make_unique<Transport>(
-          std::move(list),
+          2, std::move(list),
           [this, p](ProcessId, absl::Span<const char> bytes) {
             control_[p].emplace_back(bytes.begin(), bytes.end());
           },
@@ -353,7 +353,7 @@ TEST(CorruptFrameTest, AnnouncementLongerThanItsFrameIsNoMessage) {
   wires.push_back(hub.MakeWire(kB));
   int controls = 0;
   Transport transport(
-      std::move(wires), [&](ProcessId, absl::Span<const char>) { ++controls; },
+      2, std::move(wires), [&](ProcessId, absl::Span<const char>) { ++controls; },
       [](ProcessId, const absl::Status&) {});
   const MessageTag tag{1, 2};
   char memory[8];
@@ -372,7 +372,7 @@ TEST(CorruptFrameTest, PieceOutsideItsMessageTouchesNothing) {
   std::vector<std::unique_ptr<Wire>> wires;
   wires.push_back(hub.MakeWire(kB));
   Transport transport(
-      std::move(wires), [](ProcessId, absl::Span<const char>) {}, [](ProcessId, const absl::Status&) {});
+      2, std::move(wires), [](ProcessId, absl::Span<const char>) {}, [](ProcessId, const absl::Status&) {});
   std::string memory(3000, '-');
   Note note, second;
   const MessageTag tag{1, 2};
