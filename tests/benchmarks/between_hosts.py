@@ -25,14 +25,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "distribute
 from hosts import Hosts  # noqa: E402
 from jobs import environment, finish_all, start  # noqa: E402
 
-KINDS = ("all-reduce", "all-gather", "reduce-scatter")
+KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "permute")
 LOOPS, LIMIT_S = 3, 240
 PORT = 7321
 
 
-def host_sends(kind, size):
-    """Bytes that each of two hosts must send of a collective of `size` bytes."""
-    return size if kind == "all-reduce" else size // 2
+def host_sends(kind, size, devices):
+    """Bytes that each of two hosts of so many devices must send of a collective of `size` bytes."""
+    if kind == "all-to-all":
+        return size * devices // 2
+    return size if kind in ("all-reduce", "permute") else size // 2
 
 
 def repeats(mib):
@@ -103,6 +105,8 @@ def jax_collectives(sizes_mib, kinds):
         "all-reduce": lambda v: jax.lax.psum(v, "x"),
         "all-gather": lambda v: jax.lax.all_gather(v[0, : v.shape[1] // n], "x", tiled=True)[None],
         "reduce-scatter": lambda v: jax.lax.psum_scatter(v[0], "x", tiled=True)[None],
+        "all-to-all": lambda v: jax.lax.all_to_all(v.reshape(n, -1), "x", 0, 0).reshape(1, -1),
+        "permute": lambda v: jax.lax.ppermute(v, "x", [(i, (i + 1) % n) for i in range(n)]),
     }
     seconds = {}
     for mib in sizes_mib:
@@ -129,10 +133,14 @@ def mpi_collectives(sizes_mib, kinds):
     for mib in sizes_mib:
         count = mib << 18
         source, target = np.ones(count, np.float32), np.empty(count, np.float32)
+        # As much as the devices of a process send.
+        all_sent, all_received = (np.ones(count * int(os.environ["BENCH_DEVICES"]), np.float32) for _ in range(2))
         operations = {
             "all-reduce": lambda: comm.Allreduce(source, target),
             "all-gather": lambda: comm.Allgather(source[: count // comm.size], target),
             "reduce-scatter": lambda: comm.Reduce_scatter_block(source, target[: count // comm.size]),
+            "all-to-all": lambda: comm.Alltoall(all_sent, all_received),
+            "permute": lambda: comm.Sendrecv(source, (comm.rank + 1) % comm.size, recvbuf=target),
         }
         for kind in kinds:
             seconds[f"{kind} {mib}"] = best_loop(operations[kind], repeats(mib))
@@ -183,7 +191,8 @@ def run(hosts, arguments, who):
         return figures(hosts.mpirun(arguments.per_host, arguments.devices, worker(arguments, "--jax"), timeout=LIMIT_S,
                                     SHOAL_LOG=os.environ.get("SHOAL_LOG", "0")))
     if who == "mpi":
-        return figures(hosts.mpirun(arguments.per_host, 1, worker(arguments, "--mpi"), timeout=LIMIT_S))
+        return figures(hosts.mpirun(arguments.per_host, 1, worker(arguments, "--mpi"), timeout=LIMIT_S,
+                                    BENCH_DEVICES=arguments.devices))
     return distributed(hosts, arguments, "shoal" if who == "shoal-ucx" else "cpu")
 
 
@@ -198,13 +207,15 @@ def main():
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     arguments = parser.parse_args()
     with Hosts(2, arguments.rate) as hosts:
-        needs = measure_wire(hosts, sorted({host_sends(k, mib << 20) for k in arguments.kinds for mib in arguments.mib}))
+        sends = {(k, mib): host_sends(k, mib << 20, arguments.per_host * arguments.devices)
+                 for k in arguments.kinds for mib in arguments.mib}
+        needs = measure_wire(hosts, sorted(set(sends.values())))
         told = {who: run(hosts, arguments, who) for who in arguments.only}
     print(f"{2 * arguments.per_host} processes of {arguments.devices} devices on 2 hosts, {arguments.rate} each way")
     print(f"{'collective':24}{'wire':>12}" + "".join(f"{who:>22}" for who in arguments.only))
     for mib in arguments.mib:
         for kind in arguments.kinds:
-            need = needs[host_sends(kind, mib << 20)]
+            need = needs[sends[kind, mib]]
             cells = ""
             for who in arguments.only:
                 s = told[who].get(f"{kind} {mib}")
