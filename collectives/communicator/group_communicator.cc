@@ -25,6 +25,8 @@ constexpr size_t kInterleaved = 8;
 // them, so that what the program does next does not hold up progress; below, the hand-over would cost more
 // than it saves.
 constexpr int64_t kInlineCompletionBytes = 64 << 10;
+// What one world keeps at most of memory to pack data in that is not used just now.
+constexpr int64_t kKeptStagingBytes = 256 << 20;
 
 uint64_t HashOfText(uint64_t hash, absl::string_view text) {
   for (char c : text) hash = MixHash(hash, static_cast<unsigned char>(c));
@@ -58,16 +60,12 @@ uint64_t HashOfOperation(const CollectiveOp& op, absl::string_view preferences) 
   return hash;
 }
 
-// What one world keeps at most of memory to pack data in that is not used just now.
-constexpr int64_t kKeptStagingBytes = 256 << 20;
-
 }  // namespace
 
 struct GroupCommunicator::Group {
   explicit Group(GroupView group_view) : view(std::move(group_view)) {}
   const GroupView view;
-  std::array<absl::StatusOr<GroupPlan>, 2> plans = {absl::UnknownError(""),
-                                                    absl::UnknownError("")};  // by aliased
+  std::array<GroupPlan, 2> plans;  // by aliased
 };
 
 struct GroupCommunicator::Planned {
@@ -79,7 +77,7 @@ struct GroupCommunicator::Planned {
 };
 
 struct GroupCommunicator::Meeting {
-  Meeting(std::shared_ptr<const Planned> planned, const Group& group, const MeetingKey& key,
+  Meeting(std::shared_ptr<const Planned> planned, const Group& group, const CollectiveKey& key,
           const Options& options)
       : planned(std::move(planned)),
         group(group),
@@ -123,7 +121,7 @@ struct GroupCommunicator::Meeting {
 
   const std::shared_ptr<const Planned> planned;
   const Group& group;
-  const MeetingKey key;
+  const CollectiveKey key;
   const std::shared_ptr<Allocator> allocator;
   const int workers;
   const absl::Time start = absl::Now();
@@ -194,9 +192,8 @@ absl::StatusOr<std::shared_ptr<GroupCommunicator::Planned>> GroupCommunicator::M
       planned->member_of[partition] = k;
     }
     for (bool aliased : {false, true}) {
-      group->plans[aliased] = PlanGroup(
-          op, group->view, {aliased, options_.deterministic, options_.algorithms, options_.table.get()});
-      SHOAL_RETURN_IF_ERROR(group->plans[aliased].status());
+      const PlanOptions options{aliased, options_.deterministic, options_.algorithms, options_.table.get()};
+      SHOAL_ASSIGN_OR_RETURN(group->plans[aliased], PlanGroup(op, group->view, options));
     }
     planned->groups.push_back(std::move(group));
   }
@@ -281,7 +278,7 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
   }
   const Group* group = (*planned)->groups[g].get();
   const int members = group->view.members();
-  const MeetingKey key{call.run.value(), op.number, call.instance, g};
+  const CollectiveKey key{{id_, call.run.value()}, op.number, call.instance, g};
   std::shared_ptr<Meeting> meeting;
   Future future;
   {
@@ -319,13 +316,13 @@ void GroupCommunicator::Carry(std::shared_ptr<Meeting> meeting) {
     absl::StatusOr<GroupPlan> own =
         PlanRagged(meeting->planned->op, meeting->group.view, meeting->input_tables);
     if (!own.ok()) {
-      Abort(RunId(meeting->key.run), own.status());
+      Abort(RunId(meeting->key.run.id), own.status());
       return meeting->SetAll(own.status());
     }
     meeting->own_plan = *std::move(own);
     meeting->plan = &meeting->own_plan;
   } else {
-    meeting->plan = &*meeting->group.plans[meeting->aliased()];
+    meeting->plan = &meeting->group.plans[meeting->aliased()];
   }
   if (absl::Status allocated = meeting->AllocateStaging(); !allocated.ok()) {
     return meeting->SetAll(Annotate(allocated, absl::StrCat("no memory to pack ", NameOf(*meeting))));
@@ -337,12 +334,9 @@ void GroupCommunicator::Carry(std::shared_ptr<Meeting> meeting) {
 
 void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting) {
   const GroupPlan& plan = *meeting->plan;
-  const MeetingKey& key = meeting->key;
-  RunRequest request;
-  request.announcement = {{id_, key.run, key.number, key.instance, key.group},
-                          meeting->planned->op.program_fingerprint,
-                          meeting->planned->hash,
-                          meeting->planned->op.name};
+  ExchangeRequest request;
+  const CollectiveOp& op = meeting->planned->op;
+  request.announcement = {meeting->key, op.program_fingerprint, meeting->planned->hash, op.name};
   request.processes = meeting->group.view.processes;
   request.lanes = &plan.lanes;
   const MemoryBinding binding = meeting->binding();
@@ -354,13 +348,13 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting) 
     bytes += plan.lanes[lane].offsets.back();
   }
   meeting->large = bytes > kInlineCompletionBytes;
-  const auto run = [meeting = meeting.get()](const std::vector<Phase>& phases) {
+  const auto by_pointer = [meeting = meeting.get()](const std::vector<Phase>& phases) {
     RunPhasesAssisted(phases, meeting->binding(), meeting->workers);
   };
-  if (!plan.meanwhile.empty()) request.meanwhile = [run, &plan] { run(plan.meanwhile); };
+  if (!plan.meanwhile.empty()) request.meanwhile = [by_pointer, &plan] { by_pointer(plan.meanwhile); };
   if (!plan.work.empty()) {
-    request.before = [run, &plan](int lane) { run(plan.work[lane].before); };
-    request.after = [run, &plan](int lane) { run(plan.work[lane].after); };
+    request.before = [by_pointer, &plan](int lane) { by_pointer(plan.work[lane].before); };
+    request.after = [by_pointer, &plan](int lane) { by_pointer(plan.work[lane].after); };
   }
   const bool stay = meeting->stay;
   request.done = [meeting = std::move(meeting)](const absl::Status& status, bool by_starter) {
@@ -373,7 +367,7 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting) 
 // ---- failures
 
 std::string GroupCommunicator::NameOf(const Meeting& meeting) const {
-  return absl::StrCat("'", meeting.planned->op.name, "' of run ", meeting.key.run);
+  return absl::StrCat("'", meeting.planned->op.name, "' of run ", meeting.key.run.id);
 }
 
 void GroupCommunicator::RunFailed(int64_t run, const absl::Status& why) {
@@ -385,7 +379,7 @@ void GroupCommunicator::RunFailed(int64_t run, const absl::Status& why) {
     if (failed_.size() > kFailedKept) failed_.erase(failed_.begin());
     for (auto it = meetings_.begin(); it != meetings_.end();) {
       const auto current = it++;
-      if (current->first.run != run) continue;
+      if (current->first.run.id != run) continue;
       broken.push_back(std::move(current->second));
       meetings_.erase(current);
     }
@@ -396,7 +390,7 @@ void GroupCommunicator::RunFailed(int64_t run, const absl::Status& why) {
 void GroupCommunicator::Abort(RunId run, const absl::Status& why) {
   const absl::Status status = why.ok() ? absl::AbortedError("the run was aborted") : why;
   RunFailed(run.value(), status);
-  if (engine_ != nullptr) engine_->Abort(id_, run.value(), status);
+  if (engine_ != nullptr) engine_->Abort({id_, run.value()}, status);
 }
 
 void GroupCommunicator::CheckMeetings(absl::Time now) {
@@ -411,9 +405,9 @@ void GroupCommunicator::CheckMeetings(absl::Time now) {
         if (!meeting->here[k]) absl::StrAppend(&absent, " ", meeting->group.view.partitions[rank].value());
       }
       late.emplace_back(
-          key.run, absl::DeadlineExceededError(absl::StrCat(
-                       "in process ", topology_.self.value(), " partitions", absent, " have not come to ",
-                       NameOf(*meeting), " within ", absl::FormatDuration(options_.timeout))));
+          key.run.id, absl::DeadlineExceededError(absl::StrCat(
+                          "in process ", topology_.self.value(), " partitions", absent, " have not come to ",
+                          NameOf(*meeting), " within ", absl::FormatDuration(options_.timeout))));
     }
   }
   for (const auto& [run, why] : late) Abort(RunId(run), why);

@@ -53,14 +53,6 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   struct Group;    // of an operation, with its plans
   struct Planned;  // an operation
   struct Meeting;  // one execution, while participants come
-  struct MeetingKey {
-    int64_t run, number, instance, group;
-    friend bool operator==(const MeetingKey&, const MeetingKey&) = default;
-    template <typename H>
-    friend H AbslHashValue(H h, const MeetingKey& key) {
-      return H::combine(std::move(h), key.run, key.number, key.instance, key.group);
-    }
-  };
   struct FailedRun {
     int64_t run;
     absl::Status why;
@@ -84,8 +76,8 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   std::mutex mutex_;
   // By program, number and kind. Guarded by mutex_.
   absl::flat_hash_map<std::pair<uint64_t, int64_t>, std::shared_ptr<Planned>> planned_;
-  absl::flat_hash_map<MeetingKey, std::shared_ptr<Meeting>> meetings_;  // guarded by mutex_
-  std::vector<FailedRun> failed_;                                       // the last ones; guarded by mutex_
+  absl::flat_hash_map<CollectiveKey, std::shared_ptr<Meeting>> meetings_;  // guarded by mutex_
+  std::vector<FailedRun> failed_;                                          // the last ones; guarded by mutex_
   std::vector<int64_t> expected_;  // the last ones, in a ring; guarded by mutex_
   uint64_t expected_count_ = 0;    // of all ever; guarded by mutex_
 };

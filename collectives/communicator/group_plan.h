@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "collectives/algorithms/table.h"
 #include "collectives/communicator/memory_jobs.h"
-#include "collectives/engine/run.h"
+#include "collectives/engine/exchange.h"
 #include "core/base/ids.h"
 #include "core/base/topology.h"
 #include "core/runtime/communicator.h"

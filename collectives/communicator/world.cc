@@ -45,15 +45,13 @@ World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires,
       staging_(std::make_shared<Allocator>("collectives", std::numeric_limits<int64_t>::max())) {
   if (wires.empty()) return;
   Engine::Handlers handlers;
-  handlers.on_failed = [this](uint64_t communicator, int64_t run, const absl::Status& why) {
-    RunFailed(communicator, run, why);
-  };
+  handlers.on_failed = [this](ProgramRun run, const absl::Status& why) { RunFailed(run, why); };
   handlers.on_tick = [this] {
     for (const auto& communicator : Communicators()) communicator->CheckMeetings(absl::Now());
   };
-  handlers.is_expected = [this](uint64_t communicator, int64_t run) {
-    const std::shared_ptr<GroupCommunicator> found = Find(communicator);
-    return found != nullptr && found->Expects(run);
+  handlers.is_expected = [this](ProgramRun run) {
+    const std::shared_ptr<GroupCommunicator> found = Find(run.communicator);
+    return found != nullptr && found->Expects(run.id);
   };
   engine_ =
       std::make_unique<Engine>(topology, std::move(wires), doorbell, options.timeout, std::move(handlers));
@@ -104,10 +102,10 @@ std::shared_ptr<GroupCommunicator> World::Find(uint64_t communicator) {
   return it == communicators_.end() ? nullptr : it->second;
 }
 
-void World::RunFailed(uint64_t communicator, int64_t run, const absl::Status& why) {
+void World::RunFailed(ProgramRun run, const absl::Status& why) {
   // One that is not used here yet needs no telling: the engine remembers the run.
-  const std::shared_ptr<GroupCommunicator> failed = Find(communicator);
-  if (failed != nullptr) failed->RunFailed(run, why);
+  const std::shared_ptr<GroupCommunicator> failed = Find(run.communicator);
+  if (failed != nullptr) failed->RunFailed(run.id, why);
 }
 
 void World::ProcessFailed(ProcessId process, const absl::Status& why) {

@@ -36,7 +36,7 @@ class World : public CollectiveWorld {
   std::shared_ptr<GroupCommunicator> Find(uint64_t communicator);
   absl::StatusOr<std::shared_ptr<Communicator>> Register(absl::Span<const DeviceId> assignment,
                                                          GroupCommunicator::Options options);
-  void RunFailed(uint64_t communicator, int64_t run, const absl::Status& why);
+  void RunFailed(ProgramRun run, const absl::Status& why);
 
   const Topology topology_;
   const CollectiveOptions options_;

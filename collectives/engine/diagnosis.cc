@@ -12,7 +12,7 @@ std::string Seconds(absl::Duration time) {
 }
 
 std::string NameOf(const Announcement& announcement) {
-  return absl::StrCat("'", announcement.name, "' of run ", announcement.key.run);
+  return absl::StrCat("'", announcement.name, "' of run ", announcement.key.run.id);
 }
 
 }  // namespace
@@ -37,13 +37,12 @@ void Diagnosis::Answered(ProcessId process, const std::string& doing, absl::Time
   inquiry.doing = doing;
 }
 
-std::string Diagnosis::Doing(const std::vector<std::unique_ptr<Run>>& runs, absl::Time now) const {
-  if (runs.empty()) return absl::StrCat("is in no collective; ", recorder_.LastOwn(now));
-  const Run& oldest = *runs.front();
-  bool all_announced = false;
-  const std::vector<ProcessId> awaited = oldest.Awaited(&all_announced);
-  std::string doing = absl::StrCat("is in ", ::shoal::NameOf(oldest.request().announcement), " for ",
-                                   Seconds(now - oldest.start()));
+std::string Diagnosis::Doing(const std::vector<std::unique_ptr<Exchange>>& exchanges, absl::Time now) const {
+  if (exchanges.empty()) return absl::StrCat("is in no collective; ", recorder_.LastOwn(now));
+  const Exchange& oldest = *exchanges.front();
+  const std::vector<ProcessId> awaited = oldest.Awaited().processes;
+  std::string doing =
+      absl::StrCat("is in ", ::shoal::NameOf(oldest.announcement()), " for ", Seconds(now - oldest.start()));
   if (awaited.empty()) return doing;
   return absl::StrCat(
       doing, ", where it waits for process ",
@@ -64,34 +63,33 @@ std::string Diagnosis::LastWord(ProcessId process, absl::Time now) const {
 
 // ---- messages
 
-std::string Diagnosis::Here(const Run& run, absl::Time now) const {
-  return absl::StrCat(NameOf(topology_.self), " was in ", ::shoal::NameOf(run.request().announcement),
-                      " for ", Seconds(now - run.start()));
+std::string Diagnosis::Here(const Exchange& exchange, absl::Time now) const {
+  return absl::StrCat(NameOf(topology_.self), " was in ", ::shoal::NameOf(exchange.announcement()), " for ",
+                      Seconds(now - exchange.start()));
 }
 
-absl::Status Diagnosis::Broken(const Run& run, const absl::Status& why, absl::Span<const ProcessId> gone,
-                               absl::Time now) const {
-  std::string message = absl::StrCat(why.message(), "; ", Here(run, now));
+absl::Status Diagnosis::Broken(const Exchange& exchange, const absl::Status& why,
+                               absl::Span<const ProcessId> gone, absl::Time now) const {
+  std::string message = absl::StrCat(why.message(), "; ", Here(exchange, now));
   for (ProcessId process : gone) {
     absl::StrAppend(&message, "; process ", process.value(), " ", recorder_.LastHeard(process, now));
   }
   return absl::Status(why.code(), message);
 }
 
-absl::Status Diagnosis::Missing(const Run& run, absl::Duration timeout, absl::Time now) const {
-  bool all_announced = false;
-  const std::vector<ProcessId> awaited = run.Awaited(&all_announced);
+absl::Status Diagnosis::Missing(const Exchange& exchange, absl::Duration timeout, absl::Time now) const {
+  const auto [awaited, have_come] = exchange.Awaited();
   const std::string names =
       absl::StrJoin(awaited, ", ", [this](std::string* out, ProcessId p) { out->append(NameOf(p)); });
   const std::string words = absl::StrJoin(
       awaited, "; ", [this, now](std::string* out, ProcessId p) { out->append(LastWord(p, now)); });
-  const std::string where = ::shoal::NameOf(run.request().announcement);
+  const std::string where = ::shoal::NameOf(exchange.announcement());
   const std::string waited = absl::FormatDuration(timeout);
   if (awaited.empty()) {
     return absl::DeadlineExceededError(
         absl::StrCat("peers have not taken their data of ", where, " within ", waited));
   }
-  if (all_announced) {
+  if (have_come) {
     return absl::DeadlineExceededError(
         absl::StrCat(names, " came to ", where, " but has not sent its data within ", waited, "; ", words));
   }
@@ -107,22 +105,22 @@ absl::Status Diagnosis::Mismatch(const Announcement& ours, ProcessId from, const
   };
   const bool same_program = ours.program == theirs.program;
   return absl::FailedPreconditionError(
-      absl::StrCat("processes disagree in run ", ours.key.run, ": ", NameOf(topology_.self), " is at ",
+      absl::StrCat("processes disagree in run ", ours.key.run.id, ": ", NameOf(topology_.self), " is at ",
                    describe(ours), ", ", NameOf(from), " is at ", describe(theirs), "; ",
                    same_program ? "the same program must do the same collectives everywhere"
                                 : "all processes must run the same program in the same order"));
 }
 
-absl::Status Diagnosis::OtherOrder(const Run& run, ProcessId from, const Answer& answer,
+absl::Status Diagnosis::OtherOrder(const Exchange& exchange, ProcessId from, const Answer& answer,
                                    absl::Time now) const {
-  const Announcement& ours = run.request().announcement;
+  const Announcement& ours = exchange.announcement();
   return absl::FailedPreconditionError(
       absl::StrCat("processes run other programs, or the same ones in another order or with other shapes: ",
                    NameOf(topology_.self), " is in ", ::shoal::NameOf(ours), " for ",
-                   Seconds(now - run.start()), ", where it waits for ", NameOf(from),
+                   Seconds(now - exchange.start()), ", where it waits for ", NameOf(from),
                    ", which has not been asked for that run; process ", from.value(), " ", answer.doing,
                    ", and process ", topology_.self.value(), " has not been asked for run ",
-                   answer.waiting_run, "; all processes must run the same programs in the same order"));
+                   answer.waits_in.id, "; all processes must run the same programs in the same order"));
 }
 
 }  // namespace shoal

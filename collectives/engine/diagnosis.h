@@ -1,5 +1,5 @@
-// Diagnosis: what this process knows of its peers when a run does not go on, and the messages that say it:
-// who is awaited, since when, where it was seen last, and what it answers when it is asked.
+// Diagnosis: what this process knows of its peers when an exchange does not go on, and the messages that say
+// it: who is awaited, since when, where it was seen last, and what it answers when it is asked.
 //
 // Belongs to the owner of progress; not thread-safe.
 #pragma once
@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "collectives/engine/exchange.h"
 #include "collectives/engine/flight_recorder.h"
-#include "collectives/engine/run.h"
 #include "collectives/engine/wire_format.h"
 #include "core/base/topology.h"
 
@@ -20,7 +20,7 @@ namespace shoal {
 
 class Diagnosis {
  public:
-  // Runs that wait for longer ask.
+  // Exchanges that wait for longer ask.
   static constexpr absl::Duration kAsks = absl::Seconds(1);
 
   explicit Diagnosis(const Topology& topology);
@@ -32,19 +32,20 @@ class Diagnosis {
   bool MayAsk(ProcessId process, absl::Time now);
   void Answered(ProcessId process, const std::string& doing, absl::Time now);
   // What this process is doing, as it answers.
-  std::string Doing(const std::vector<std::unique_ptr<Run>>& runs, absl::Time now) const;
+  std::string Doing(const std::vector<std::unique_ptr<Exchange>>& exchanges, absl::Time now) const;
 
-  // Unavailable and the like: `why` is what went wrong with a peer, `gone` are those of the run's processes
-  // that are lost.
-  absl::Status Broken(const Run& run, const absl::Status& why, absl::Span<const ProcessId> gone,
+  // Unavailable and the like: `why` is what went wrong with a peer, `gone` are those of the exchange's
+  // processes that are lost.
+  absl::Status Broken(const Exchange& exchange, const absl::Status& why, absl::Span<const ProcessId> gone,
                       absl::Time now) const;
   // DeadlineExceeded: peers are alive, but have not come or not sent.
-  absl::Status Missing(const Run& run, absl::Duration timeout, absl::Time now) const;
+  absl::Status Missing(const Exchange& exchange, absl::Duration timeout, absl::Time now) const;
   // FailedPrecondition: a peer means another operation.
   absl::Status Mismatch(const Announcement& ours, ProcessId from, const Announcement& theirs) const;
   // FailedPrecondition: a peer waits in a run that this process has not been asked for, and the other way
   // round.
-  absl::Status OtherOrder(const Run& run, ProcessId from, const Answer& answer, absl::Time now) const;
+  absl::Status OtherOrder(const Exchange& exchange, ProcessId from, const Answer& answer,
+                          absl::Time now) const;
 
  private:
   struct Inquiry {
@@ -52,7 +53,7 @@ class Diagnosis {
     absl::Time answered = absl::InfinitePast();
     std::string doing;
   };
-  std::string Here(const Run& run, absl::Time now) const;
+  std::string Here(const Exchange& exchange, absl::Time now) const;
   std::string LastWord(ProcessId process, absl::Time now) const;
 
   const Topology topology_;

@@ -35,15 +35,17 @@ constexpr absl::Duration kPollPause = absl::Microseconds(10), kLongestPollPause 
 constexpr absl::Duration kLongestBulkPause = absl::Microseconds(20);
 // Nanoseconds; by default short pauses last 50 us longer.
 constexpr unsigned long kTimerSlack = 1000;
-// Patience of a run's starter, in nanoseconds of nothing coming: the most where the last run took no longer,
-// whoever saw its end; halved where it did. To wake the progress thread, and then the one that waits for the
-// result, takes some 50 us. With more processes than cores most of the time is the peers', who have the core.
+// Patience of an exchange's starter, in nanoseconds of nothing coming: the most where the last one took no
+// longer, whoever saw its end; halved where it did. To wake the progress thread, and then the one that waits
+// for the result, takes some 50 us. With more processes than cores most of the time is the peers', who have
+// the core.
 constexpr int64_t kLeastPatience = 5'000, kMostPatience = 200'000, kMostPatienceInTurn = 2'000'000;
 // And where it sleeps between its looks, for whole collectives over a network: it takes the core from nobody.
 // Not for ever, as the caller may have other devices to start, whose groups peers await first.
 // Two hosts of two processes on two cores over 1 Gbit/s, 1 MiB, as a multiple of what the wire needs, with
 // slices of 128 KiB and 2 ms, and with slices of 60 KiB and this: all-reduce 1.14 to 1.58 and 0.93,
-// reduce-scatter 1.3 to 2.9 and 1.05. An all-reduce takes 9 ms, and patience is for runs that end within it.
+// reduce-scatter 1.3 to 2.9 and 1.05. An all-reduce takes 9 ms, and patience is for exchanges that end within
+// it.
 constexpr int64_t kMostPatienceAsleep = 20'000'000;
 // Longer than this nobody but the progress thread works for others.
 constexpr int64_t kLongestStay = 50'000'000;
@@ -55,8 +57,9 @@ int ProcessesHere(const Topology& topology) {
   return here;
 }
 
-// Set while this thread stays with a run: what it starts meanwhile, from callbacks, it does not stay with.
-thread_local bool stays_with_a_run = false;
+// Set while this thread stays with an exchange: what it starts meanwhile, from callbacks, it does not stay
+// with.
+thread_local bool stays = false;
 
 }  // namespace
 
@@ -71,17 +74,7 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
       transport_(
           topology.process_count(), std::move(wires),
           [this](ProcessId from, absl::Span<const char> bytes) { OnControl(from, bytes); },
-          [this](ProcessId peer, const absl::Status& why) {
-            Mpi::DoNotFinalize();
-            for (const auto& run : runs_) run->NoteGone(peer);
-            dead_.emplace_back(peer, why);
-            broken_ = true;
-            ++gone_;
-            std::lock_guard<std::mutex> lock(health_mutex_);
-            health_ = health_.ok() ? why
-                                   : absl::Status(health_.code(),
-                                                  absl::StrCat(health_.message(), "; ", why.message()));
-          }),
+          [this](ProcessId peer, const absl::Status& why) { OnLost(peer, why); }),
       diagnosis_(topology) {
   spins_ = ProcessesHere(topology_) < AvailableCores();
   helpers_ = std::min(ShareOfCores(topology_) - 1, kMostHelpers);
@@ -98,12 +91,12 @@ Engine::~Engine() {
   Outcome outcome;
   {
     std::lock_guard<std::mutex> lock(progress_mutex_);
-    for (auto& run : runs_) {
-      transport_.Cancel(run->collective());
-      outcome.ended.emplace_back(std::move(run),
+    for (auto& exchange : exchanges_) {
+      transport_.Cancel(exchange->collective());
+      outcome.ended.emplace_back(std::move(exchange),
                                  absl::CancelledError("the collectives of this process have ended"));
     }
-    runs_.clear();
+    exchanges_.clear();
     outcome_ = &outcome;
     SayGoodbye("");
     // What peers still wait for (a last message, or the word that their memory is free) must leave first.
@@ -136,12 +129,12 @@ void Engine::Look() {
   AfterLook(std::move(outcome));
 }
 
-void Engine::Begin(RunRequest request) {
+void Engine::Begin(ExchangeRequest request) {
   Outcome outcome;
   {
     std::unique_lock<std::mutex> lock(progress_mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
-      return Submit([this, request = std::move(request)]() mutable { BeginRun(std::move(request)); });
+      return Submit([this, request = std::move(request)]() mutable { BeginExchange(std::move(request)); });
     }
     ProgressOnce(&outcome, &request);
   }
@@ -154,29 +147,29 @@ void Engine::AfterLook(Outcome outcome) {
   Deliver(std::move(outcome));
 }
 
-void Engine::Start(RunRequest request, bool stay) {
-  if (!stay || stays_with_a_run) return Begin(std::move(request));
+void Engine::Start(ExchangeRequest request, bool stay) {
+  if (!stay || stays) return Begin(std::move(request));
   const auto vigil = std::make_shared<Vigil>(this, std::move(request.done));
   request.done = [vigil](const absl::Status& status, bool) { vigil->End(status); };
-  stays_with_a_run = true;
-  // Before peers hear of the run: what they send for it shall wake nobody, neither now nor at the end.
+  stays = true;
+  // Before peers hear of the exchange: what they send for it shall wake nobody, neither now nor at the end.
   doorbell_->Watch();
   const uint32_t ticket = doorbell_->Ticket();
   Begin(std::move(request));
   if (!doorbell_->Unwatch(StayWith(vigil.get(), ticket))) Look();
   if (active_ > 0) doorbell_->Ring();  // the rest is the thread's
-  stays_with_a_run = false;
+  stays = false;
   int state = Vigil::kWaiting;
   if (!vigil->state.compare_exchange_strong(state, Vigil::kLeft)) vigil->done(vigil->status, true);
 }
 
-void Engine::Vigil::End(const absl::Status& run_status) {
+void Engine::Vigil::End(const absl::Status& exchange_status) {
   std::atomic<int64_t>& patience_ns = engine->patience_ns_;
   const int64_t most = engine->most_patience_ns_;
   patience_ns = absl::GetCurrentTimeNanos() - start_ns < most
                     ? most
                     : std::max(patience_ns.load(std::memory_order_relaxed) / 2, kLeastPatience);
-  status = run_status;
+  status = exchange_status;
   int before = kWaiting;
   if (!state.compare_exchange_strong(before, kEnded)) done(status, false);
 }
@@ -215,8 +208,8 @@ uint32_t Engine::StayWith(Vigil* vigil, uint32_t ticket) {
   return ticket;
 }
 
-void Engine::Abort(uint64_t communicator, int64_t run, const absl::Status& why) {
-  Submit([=, this] { FailRun(communicator, run, why, /*tell_others=*/true); });
+void Engine::Abort(ProgramRun run, const absl::Status& why) {
+  Submit([=, this] { FailRun(run, why); });
 }
 
 void Engine::ProcessLost(ProcessId process, const absl::Status& why) {
@@ -252,28 +245,25 @@ bool Engine::DrainCommands() {
   return !commands.empty();
 }
 
-// Knocks are awaited while there are runs, unless somebody watches, who looks for work anyway: then a frame
-// costs its sender no write to this process's doorbell. Who stops watching and then finds runs left, in
-// active_, rings; if the runs began only then, the one who began them finds nobody watching.
-bool Engine::ProgressOnce(Outcome* outcome, RunRequest* begins) {
+// Knocks are awaited while there are exchanges, unless somebody watches, who looks for work anyway: then a
+// frame costs its sender no write to this process's doorbell. Who stops watching and then finds exchanges
+// left, in active_, rings; if these began only then, the one who began them finds nobody watching.
+bool Engine::ProgressOnce(Outcome* outcome, ExchangeRequest* begins) {
   outcome_ = outcome;
   now_ = absl::Now();
   bool worked = DrainCommands();
-  if (begins != nullptr) BeginRun(std::move(*begins));
-  if (!doorbell_->IsWatched()) doorbell_->AwaitKnocks(!runs_.empty());  // before the look
+  if (begins != nullptr) BeginExchange(std::move(*begins));
+  if (!doorbell_->IsWatched()) doorbell_->AwaitKnocks(!exchanges_.empty());  // before the look
   worked = transport_.Poll() || worked;
-  for (size_t i = 0; i < runs_.size();) {
-    if (!runs_[i]->Advance()) {
-      worked = worked || runs_[i]->HasMore();
+  for (size_t i = 0; i < exchanges_.size();) {
+    if (!exchanges_[i]->Advance()) {
+      worked = worked || exchanges_[i]->HasMore();
       ++i;
-    } else if (runs_[i]->status().ok()) {
-      diagnosis_.recorder().Ended(runs_[i]->request().announcement.key, absl::OkStatus(), absl::Now());
-      outcome->ended.emplace_back(std::move(runs_[i]), absl::OkStatus());
-      runs_.erase(runs_.begin() + i);
+    } else if (exchanges_[i]->status().ok()) {
+      EndExchange(i, absl::OkStatus());
       worked = true;
     } else {
-      const CollectiveKey key = runs_[i]->request().announcement.key;
-      FailRun(key.communicator, key.run, Broken(*runs_[i]), /*tell_others=*/true);
+      FailRun(exchanges_[i]->run(), Broken(*exchanges_[i]));
       worked = true;
       i = 0;
     }
@@ -284,11 +274,11 @@ bool Engine::ProgressOnce(Outcome* outcome, RunRequest* begins) {
     outcome->tick = true;
   }
   transport_.Knock();
-  active_ = static_cast<int>(runs_.size());
-  if (runs_.empty()) {
+  active_ = static_cast<int>(exchanges_.size());
+  if (exchanges_.empty()) {
     doorbell_->AwaitKnocks(false);
   } else if (!doorbell_->AwaitsKnocks() && !doorbell_->IsWatched()) {
-    doorbell_->Ring();  // the watcher has left, perhaps before there were runs
+    doorbell_->Ring();  // the watcher has left, perhaps before there were exchanges
   }
   outcome_ = nullptr;
   return worked;
@@ -296,26 +286,23 @@ bool Engine::ProgressOnce(Outcome* outcome, RunRequest* begins) {
 
 void Engine::Tick(absl::Time now) {
   transport_.FindLostPeers();
-  for (size_t i = 0; i < runs_.size();) {
-    const absl::Duration waited = now - runs_[i]->start();
+  for (size_t i = 0; i < exchanges_.size();) {
+    const absl::Duration waited = now - exchanges_[i]->start();
     if (waited < timeout_) {
-      if (waited >= Diagnosis::kAsks) Ask(*runs_[i], now);
+      if (waited >= Diagnosis::kAsks) Ask(*exchanges_[i], now);
       ++i;
       continue;
     }
-    const CollectiveKey key = runs_[i]->request().announcement.key;
-    FailRun(key.communicator, key.run, diagnosis_.Missing(*runs_[i], timeout_, now), /*tell_others=*/true);
+    FailRun(exchanges_[i]->run(), diagnosis_.Missing(*exchanges_[i], timeout_, now));
     i = 0;
   }
 }
 
 void Engine::Deliver(Outcome outcome) {
-  for (const Failure& failure : outcome.failed) {
-    handlers_.on_failed(failure.communicator, failure.run, failure.why);
-  }
-  for (auto& [run, status] : outcome.ended) {
-    auto done = std::move(run->request().done);
-    run.reset();
+  for (const Failure& failure : outcome.failed) handlers_.on_failed(failure.run, failure.why);
+  for (auto& [exchange, status] : outcome.ended) {
+    ExchangeRequest::Done done = exchange->TakeDone();
+    exchange.reset();
     done(status, /*by_starter=*/false);
   }
   if (outcome.tick && handlers_.on_tick) handlers_.on_tick();
@@ -359,58 +346,64 @@ void Engine::Idle(uint32_t ticket, bool busy, bool moves_bulk, int* idle_passes)
   }
 }
 
-// ---- runs
+// ---- exchanges
 
-void Engine::BeginRun(RunRequest request) {
-  const CollectiveKey& key = request.announcement.key;
-  auto run = std::make_unique<Run>(std::move(request), &transport_, helpers_);
-  if (const absl::Status* known = KnownFailure(key.communicator, key.run)) {
-    outcome_->ended.emplace_back(std::move(run), *known);
+void Engine::BeginExchange(ExchangeRequest request) {
+  auto exchange = std::make_unique<Exchange>(std::move(request), &transport_, helpers_);
+  const ProgramRun run = exchange->run();
+  if (const absl::Status* known = KnownFailure(run)) {
+    outcome_->ended.emplace_back(std::move(exchange), *known);
     return;
   }
-  if (absl::Status why = WhyRefused(*run); !why.ok()) {
-    outcome_->ended.emplace_back(std::move(run), why);
-    return FailRun(key.communicator, key.run, why, /*tell_others=*/true);
+  if (absl::Status why = WhyRefused(*exchange); !why.ok()) {
+    outcome_->ended.emplace_back(std::move(exchange), why);
+    return FailRun(run, why);
   }
-  diagnosis_.recorder().Started(run->request().announcement, run->start());
-  run->Begin();
-  runs_.push_back(std::move(run));
-  CheckEarly(runs_.back().get());
+  diagnosis_.recorder().Started(exchange->announcement(), exchange->start());
+  exchange->Begin();
+  exchanges_.push_back(std::move(exchange));
+  CheckEarly(exchanges_.back().get());
 }
 
-absl::Status Engine::WhyRefused(const Run& run) const {
+void Engine::EndExchange(size_t position, const absl::Status& status) {
+  std::unique_ptr<Exchange> exchange = std::move(exchanges_[position]);
+  exchanges_.erase(exchanges_.begin() + static_cast<std::ptrdiff_t>(position));
+  diagnosis_.recorder().Ended(exchange->announcement().key, status, absl::Now());
+  outcome_->ended.emplace_back(std::move(exchange), status);
+}
+
+absl::Status Engine::WhyRefused(const Exchange& exchange) const {
   for (const auto& [process, why] : dead_) {
-    if (!run.Involves(process)) continue;
-    return absl::Status(why.code(), absl::StrCat(why.message(), "; so '", run.request().announcement.name,
-                                                 "' of run ", run.request().announcement.key.run,
-                                                 ", which needs it, has not been started"));
+    if (!exchange.Involves(process)) continue;
+    return absl::Status(why.code(),
+                        absl::StrCat(why.message(), "; so '", exchange.announcement().name, "' of run ",
+                                     exchange.run().id, ", which needs it, has not been started"));
   }
-  for (ProcessId process : run.request().processes) {
+  for (ProcessId process : exchange.processes()) {
     if (process == topology_.self || transport_.Reaches(process)) continue;
     return absl::UnavailableError(absl::StrCat("no transport reaches ", diagnosis_.NameOf(process)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Engine::Broken(const Run& run) const {
+absl::Status Engine::Broken(const Exchange& exchange) const {
   std::vector<ProcessId> gone;
   for (const auto& [process, why] : dead_) {
-    if (run.Involves(process)) gone.push_back(process);
+    if (exchange.Involves(process)) gone.push_back(process);
   }
-  return diagnosis_.Broken(run, run.status(), gone, absl::Now());
+  return diagnosis_.Broken(exchange, exchange.status(), gone, absl::Now());
 }
 
-// Announcements that came before the run was started here: its own are used up, and one of the same run id by
-// another program is a mismatch already.
-void Engine::CheckEarly(Run* run) {
-  const Announcement& ours = run->request().announcement;
+// Announcements that came before the exchange was started here: its own are used up, and one of the same run
+// by another program is a mismatch already.
+void Engine::CheckEarly(Exchange* exchange) {
+  const Announcement& ours = exchange->announcement();
   for (Early& early : early_) {
     const Announcement& theirs = early.announcement;
-    if (theirs.key.communicator != ours.key.communicator || theirs.key.run != ours.key.run) continue;
+    if (theirs.key.run != ours.key.run) continue;
     early.used_up = theirs.key == ours.key;
-    if (early.used_up ? !run->Accept(early.from, theirs) : theirs.program != ours.program) {
-      return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, early.from, theirs),
-                     /*tell_others=*/true);
+    if (early.used_up ? !exchange->Accept(early.from, theirs) : theirs.program != ours.program) {
+      return FailRun(ours.key.run, diagnosis_.Mismatch(ours, early.from, theirs));
     }
   }
   std::erase_if(early_, [](const Early& early) { return early.used_up; });
@@ -433,7 +426,7 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
     OnGoodbye(from, goodbye);
   } else if (Decode(bytes, &notice)) {
     next_tick_ = absl::InfinitePast();  // its cause may be a lost peer, that we should know of too
-    FailRun(notice.communicator, notice.run, notice.why, /*tell_others=*/false);
+    FailRun(notice.run, notice.why, /*tell_others=*/false);
   } else {
     SHOAL_WARN << "an unreadable control message of " << bytes.size() << " bytes from "
                << diagnosis_.NameOf(from);
@@ -441,17 +434,13 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
 }
 
 void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
-  if (KnownFailure(theirs.key.communicator, theirs.key.run) != nullptr) return;
-  for (const auto& run : runs_) {
-    const Announcement& ours = run->request().announcement;
-    const bool same_run = ours.key.communicator == theirs.key.communicator && ours.key.run == theirs.key.run;
-    if (!same_run) continue;
+  if (KnownFailure(theirs.key.run) != nullptr) return;
+  for (const auto& exchange : exchanges_) {
+    const Announcement& ours = exchange->announcement();
+    if (ours.key.run != theirs.key.run) continue;
     const bool same_collective = ours.key == theirs.key;
-    const bool fits = same_collective ? run->Accept(from, theirs) : ours.program == theirs.program;
-    if (!fits) {
-      return FailRun(ours.key.communicator, ours.key.run, diagnosis_.Mismatch(ours, from, theirs),
-                     /*tell_others=*/true);
-    }
+    const bool fits = same_collective ? exchange->Accept(from, theirs) : ours.program == theirs.program;
+    if (!fits) return FailRun(ours.key.run, diagnosis_.Mismatch(ours, from, theirs));
     if (same_collective) return;
   }
   early_.push_back({from, theirs});
@@ -459,28 +448,23 @@ void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
 
 // ---- questions and goodbyes
 
-void Engine::Ask(const Run& run, absl::Time now) {
-  const CollectiveKey& key = run.request().announcement.key;
-  bool all_announced = false;
-  for (ProcessId process : run.Awaited(&all_announced)) {
-    if (diagnosis_.MayAsk(process, now))
-      transport_.SendControl(process, Encode(Question{key.communicator, key.run}));
+void Engine::Ask(const Exchange& exchange, absl::Time now) {
+  for (ProcessId process : exchange.Awaited().processes) {
+    if (diagnosis_.MayAsk(process, now)) transport_.SendControl(process, Encode(Question{exchange.run()}));
   }
 }
 
 void Engine::OnQuestion(ProcessId from, const Question& question) {
   const absl::Time now = absl::Now();
   Answer answer{question};
-  answer.expected = handlers_.is_expected && handlers_.is_expected(question.communicator, question.run);
+  answer.expected = handlers_.is_expected && handlers_.is_expected(question.run);
   answer.one_thread = CallersHaveOrder();
-  answer.doing = diagnosis_.Doing(runs_, now);
-  if (!runs_.empty() && now - runs_.front()->start() >= Diagnosis::kAsks) {
-    bool all_announced = false;
-    const std::vector<ProcessId> awaited = runs_.front()->Awaited(&all_announced);
+  answer.doing = diagnosis_.Doing(exchanges_, now);
+  if (!exchanges_.empty() && now - exchanges_.front()->start() >= Diagnosis::kAsks) {
+    const std::vector<ProcessId> awaited = exchanges_.front()->Awaited().processes;
     answer.waits = !awaited.empty();
     answer.waits_for_you = std::find(awaited.begin(), awaited.end(), from) != awaited.end();
-    answer.waiting_communicator = runs_.front()->request().announcement.key.communicator;
-    answer.waiting_run = runs_.front()->request().announcement.key.run;
+    answer.waits_in = exchanges_.front()->run();
   }
   transport_.SendControl(from, Encode(answer));
 }
@@ -490,18 +474,17 @@ void Engine::OnQuestion(ProcessId from, const Question& question) {
 void Engine::OnAnswer(ProcessId from, const Answer& answer) {
   const absl::Time now = absl::Now();
   diagnosis_.Answered(from, answer.doing, now);
-  const Question& question = answer.question;
+  const ProgramRun run = answer.question.run;
   const bool waits =
-      answer.waits && (answer.waits_for_you || answer.waiting_communicator == question.communicator);
+      answer.waits && (answer.waits_for_you || answer.waits_in.communicator == run.communicator);
   if (answer.expected || !waits || !answer.one_thread || !CallersHaveOrder() || !handlers_.is_expected)
     return;
-  if (handlers_.is_expected(answer.waiting_communicator, answer.waiting_run)) return;
-  for (const auto& run : runs_) {
-    const CollectiveKey& key = run->request().announcement.key;
-    if (key.communicator != question.communicator || key.run != question.run) continue;
-    const absl::Status why = diagnosis_.OtherOrder(*run, from, answer, now);
-    FailRun(question.communicator, question.run, why, /*tell_others=*/true);
-    return FailRun(answer.waiting_communicator, answer.waiting_run, why, /*tell_others=*/true);
+  if (handlers_.is_expected(answer.waits_in)) return;
+  for (const auto& exchange : exchanges_) {
+    if (exchange->run() != run) continue;
+    const absl::Status why = diagnosis_.OtherOrder(*exchange, from, answer, now);
+    FailRun(run, why);
+    return FailRun(answer.waits_in, why);
   }
 }
 
@@ -512,7 +495,7 @@ void Engine::OnGoodbye(ProcessId from, const Goodbye& goodbye) {
                 diagnosis_.NameOf(from), " has left the job: its program ended",
                 goodbye.why.empty() ? "" : absl::StrCat(" by ", goodbye.why),
                 goodbye.missed.empty() ? "" : absl::StrCat(" after it was told: ", goodbye.missed))));
-  for (const auto& run : runs_) run->NoteGone(from);
+  for (const auto& exchange : exchanges_) exchange->NoteGone(from);
 }
 
 // Whoever learns only that this process has gone shall learn why it went.
@@ -531,38 +514,44 @@ void Engine::TellAll(const std::vector<char>& bytes, bool even_if_left) {
 
 // ---- failures
 
-void Engine::FailRun(uint64_t communicator, int64_t run, const absl::Status& why, bool tell_others) {
-  if (KnownFailure(communicator, run) != nullptr) return;
-  failures_.push_back({communicator, run, why});
+void Engine::OnLost(ProcessId peer, const absl::Status& why) {
+  Mpi::DoNotFinalize();
+  for (const auto& exchange : exchanges_) exchange->NoteGone(peer);
+  dead_.emplace_back(peer, why);
+  broken_ = true;
+  ++gone_;
+  std::lock_guard<std::mutex> lock(health_mutex_);
+  health_ =
+      health_.ok() ? why : absl::Status(health_.code(), absl::StrCat(health_.message(), "; ", why.message()));
+}
+
+void Engine::FailRun(ProgramRun run, const absl::Status& why, bool tell_others) {
+  if (KnownFailure(run) != nullptr) return;
+  failures_.push_back({run, why});
   if (failures_.size() > kFailuresKept) failures_.pop_front();
   outcome_->failed.push_back(failures_.back());
-  SHOAL_LOG_AT(1) << "run " << run << " failed: " << why.message();
-  for (size_t i = 0; i < runs_.size();) {
-    const CollectiveKey& key = runs_[i]->request().announcement.key;
-    if (key.communicator != communicator || key.run != run) {
+  SHOAL_LOG_AT(1) << "run " << run.id << " failed: " << why.message();
+  for (size_t i = 0; i < exchanges_.size();) {
+    if (exchanges_[i]->run() != run) {
       ++i;
       continue;
     }
-    transport_.Cancel(runs_[i]->collective());
-    diagnosis_.recorder().Ended(key, why, absl::Now());
-    outcome_->ended.emplace_back(std::move(runs_[i]), why);
-    runs_.erase(runs_.begin() + i);
+    transport_.Cancel(exchanges_[i]->collective());
+    EndExchange(i, why);
   }
   diagnosis_.recorder().Write(why);
-  std::erase_if(early_, [&](const Early& early) {
-    return early.announcement.key.communicator == communicator && early.announcement.key.run == run;
-  });
+  std::erase_if(early_, [&](const Early& early) { return early.announcement.key.run == run; });
   if (absl::IsDeadlineExceeded(why)) broken_ = true;
   if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) {
     if (!missed_.exchange(true)) first_miss_ = why;
     Mpi::DoNotFinalize();  // it would wait for the one that is gone
   }
-  if (tell_others) TellAll(Encode(AbortNotice{communicator, run, why}), /*even_if_left=*/true);
+  if (tell_others) TellAll(Encode(AbortNotice{run, why}), /*even_if_left=*/true);
 }
 
-const absl::Status* Engine::KnownFailure(uint64_t communicator, int64_t run) const {
+const absl::Status* Engine::KnownFailure(ProgramRun run) const {
   for (const Failure& failure : failures_) {
-    if (failure.communicator == communicator && failure.run == run) return &failure.why;
+    if (failure.run == run) return &failure.why;
   }
   return nullptr;
 }

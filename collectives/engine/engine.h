@@ -6,11 +6,11 @@
 // Thread-safe. Nothing blocks but the destructor. Callbacks come without a lock held, on whatever thread made
 // progress.
 //
-// Failures: a run fails (a message that does not fit, a lost peer, a peer that announces another operation,
-// the timeout, an abort) with everything of its communicator and run id, here and, by a notice, in all other
+// Failures: where one exchange fails (a message that does not fit, a lost peer, a peer that announces another
+// operation, the timeout, an abort) all of its ProgramRun fail, here and, by a notice, in all other
 // processes. What is started for a failed run later fails at once with the first cause, and so does what
-// needs a process that has died. A run that waits asks those it waits for: they may be in another one, that
-// was never asked for here, and would wait for ever.
+// needs a process that has died. An exchange that waits asks those it waits for: they may be in another run,
+// that was never asked for here, and would wait for ever.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "collectives/engine/diagnosis.h"
-#include "collectives/engine/run.h"
+#include "collectives/engine/exchange.h"
 #include "collectives/transport/doorbell.h"
 #include "collectives/transport/transport.h"
 #include "core/base/topology.h"
@@ -41,13 +41,12 @@ int ShareOfCores(const Topology& topology);
 class Engine {
  public:
   struct Handlers {
-    // A run of a communicator has failed, here or elsewhere.
-    std::function<void(uint64_t communicator, int64_t run, const absl::Status&)> on_failed;
+    // A run has failed, here or elsewhere.
+    std::function<void(ProgramRun, const absl::Status&)> on_failed;
     // Every now and then, for those who have deadlines of their own.
     std::function<void()> on_tick;
-    // Whether a run of a communicator has been asked for here. Called with a lock held: must not call back
-    // in.
-    std::function<bool(uint64_t communicator, int64_t run)> is_expected;
+    // Whether a run has been asked for here. Called with a lock held: must not call back in.
+    std::function<bool(ProgramRun)> is_expected;
   };
 
   // `doorbell` is rung when frames arrive, and outlives the engine (a wire's own, or null if no wire rings).
@@ -56,10 +55,11 @@ class Engine {
   // What is still under way fails as cancelled.
   ~Engine();
 
-  // With `stay` the caller makes progress until the run has ended, or until nothing has come for a while.
-  void Start(RunRequest request, bool stay);
+  // With `stay` the caller makes progress until the exchange has ended, or until nothing has come for a
+  // while.
+  void Start(ExchangeRequest request, bool stay);
   // Also tells the other processes.
-  void Abort(uint64_t communicator, int64_t run, const absl::Status& why);
+  void Abort(ProgramRun run, const absl::Status& why);
   void ProcessLost(ProcessId process, const absl::Status& why);
   // The caller's thread asks for a run. While there is one such thread, runs have an order.
   void NoteCaller();
@@ -79,8 +79,7 @@ class Engine {
  private:
   using Command = absl::AnyInvocable<void()>;
   struct Failure {
-    uint64_t communicator;
-    int64_t run;
+    ProgramRun run;
     absl::Status why;
   };
   struct Early {  // an announcement of what has not been started here
@@ -90,49 +89,52 @@ class Engine {
   };
   // To call once the lock is gone.
   struct Outcome {
-    absl::InlinedVector<std::pair<std::unique_ptr<Run>, absl::Status>, 1> ended;
+    absl::InlinedVector<std::pair<std::unique_ptr<Exchange>, absl::Status>, 1> ended;
     std::vector<Failure> failed;
     bool tick = false;
   };
 
-  // Between the thread that started a run, and stays with it for a while, and whoever ends the run.
+  // Between the thread that started an exchange, and stays with it for a while, and whoever ends it.
   struct Vigil {
-    Vigil(Engine* engine, decltype(RunRequest::done) run_done) : engine(engine), done(std::move(run_done)) {}
+    Vigil(Engine* engine, ExchangeRequest::Done exchange_done)
+        : engine(engine), done(std::move(exchange_done)) {}
     void End(const absl::Status& status);
     enum : int { kWaiting, kEnded, kLeft };
     Engine* const engine;
     std::atomic<int> state{kWaiting};
     const int64_t start_ns = absl::GetCurrentTimeNanos();
-    decltype(RunRequest::done) done;
+    ExchangeRequest::Done done;
     absl::Status status;  // written before kEnded
   };
-  // On the caller's thread, or on that of whoever owns progress just now: begins a run, does something else,
-  // or nothing; and then makes one pass.
-  void Begin(RunRequest request);
+  // On the caller's thread, or on that of whoever owns progress just now: begins an exchange, does something
+  // else, or nothing; and then makes one pass.
+  void Begin(ExchangeRequest request);
   void Submit(Command command);
   void Look();
   void AfterLook(Outcome outcome);
-  // Makes progress until the run has ended or nothing has come for as long as patience lasts. `ticket` is of
-  // the last look; returns that of this one's.
+  // Makes progress until the exchange has ended or nothing has come for as long as patience lasts. `ticket`
+  // is of the last look; returns that of this one's.
   uint32_t StayWith(Vigil* vigil, uint32_t ticket);
-  // One pass over commands, wires and runs. All of these are called by the owner of progress.
-  bool ProgressOnce(Outcome* outcome, RunRequest* begins = nullptr);
+  // One pass over commands, wires and exchanges. All of these are called by the owner of progress.
+  bool ProgressOnce(Outcome* outcome, ExchangeRequest* begins = nullptr);
   bool DrainCommands();
   void Tick(absl::Time now);
-  void BeginRun(RunRequest request);
+  void BeginExchange(ExchangeRequest request);
   void OnControl(ProcessId from, absl::Span<const char> bytes);
-  void Ask(const Run& run, absl::Time now);
+  void Ask(const Exchange& exchange, absl::Time now);
   void OnQuestion(ProcessId from, const Question& question);
   void OnAnswer(ProcessId from, const Answer& answer);
   void OnGoodbye(ProcessId from, const Goodbye& goodbye);
   void SayGoodbye(absl::string_view why);
   void TellAll(const std::vector<char>& bytes, bool even_if_left = false);
   void OnAnnouncement(ProcessId from, const Announcement& theirs);
-  void CheckEarly(Run* run);
-  void FailRun(uint64_t communicator, int64_t run, const absl::Status& why, bool tell_others);
-  const absl::Status* KnownFailure(uint64_t communicator, int64_t run) const;
-  absl::Status WhyRefused(const Run& run) const;
-  absl::Status Broken(const Run& run) const;
+  void CheckEarly(Exchange* exchange);
+  void EndExchange(size_t position, const absl::Status& status);
+  void FailRun(ProgramRun run, const absl::Status& why, bool tell_others = true);
+  const absl::Status* KnownFailure(ProgramRun run) const;
+  absl::Status WhyRefused(const Exchange& exchange) const;
+  absl::Status Broken(const Exchange& exchange) const;
+  void OnLost(ProcessId peer, const absl::Status& why);
   bool CallersHaveOrder() const { return caller_ != 0 && !several_callers_; }
 
   void Deliver(Outcome outcome);
@@ -144,7 +146,7 @@ class Engine {
   const Handlers handlers_;
   Doorbell own_doorbell_;
   Doorbell* const doorbell_;
-  int helpers_ = 0;     // workers that may help a run: this process's share of the cores, less one
+  int helpers_ = 0;     // workers that may help an exchange: this process's share of the cores, less one
   bool spins_ = false;  // there are cores enough for every process of this host to wait awake
 
   std::mutex commands_mutex_;
@@ -155,12 +157,12 @@ class Engine {
   std::mutex progress_mutex_;
   Transport transport_;
   Diagnosis diagnosis_;
-  std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
   std::vector<Early> early_;
   std::deque<Failure> failures_;                          // of the last runs that failed
   std::vector<std::pair<ProcessId, absl::Status>> dead_;  // in the order in which they were noticed
-  absl::Status
-      first_miss_;  // of the first run that failed because somebody has gone, or said nothing in time
+  // Of the first run that failed because somebody has gone, or said nothing in time.
+  absl::Status first_miss_;
   bool left_ = false;
   Outcome* outcome_ = nullptr;  // of the pass under way
   absl::Time now_;              // when it began
@@ -175,7 +177,7 @@ class Engine {
   std::atomic<bool> missed_{false}, broken_{false};
   std::atomic<int> gone_{0};
   std::atomic<int> active_{0};
-  // How long the starter of a run stays with it while nothing comes.
+  // How long the starter of an exchange stays with it while nothing comes.
   int64_t most_patience_ns_ = 0;
   std::atomic<int64_t> patience_ns_;
   std::atomic<bool> stop_{false};

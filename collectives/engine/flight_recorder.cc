@@ -40,9 +40,9 @@ void FlightRecorder::Ended(const CollectiveKey& key, const absl::Status& status,
     entry.status = status;
     if (Timeline* const timeline = Timeline::Get()) {
       const int device = topology_.process(topology_.self).first_device.value();
-      timeline->Add(
-          {TimelineRow::kExchanges, device, absl::ToUnixNanos(entry.start), absl::ToUnixNanos(now), key.run},
-          entry.name);
+      timeline->Add({TimelineRow::kExchanges, device, absl::ToUnixNanos(entry.start), absl::ToUnixNanos(now),
+                     key.run.id},
+                    entry.name);
     }
     return;
   }
@@ -50,7 +50,7 @@ void FlightRecorder::Ended(const CollectiveKey& key, const absl::Status& status,
 
 void FlightRecorder::Heard(ProcessId from, const Announcement& announcement, absl::Time now) {
   Word& word = heard_[from.value()];
-  word.run = announcement.key.run;
+  word.run = announcement.key.run.id;
   word.name = announcement.name;
   word.time = now;
 }
@@ -66,7 +66,7 @@ std::string FlightRecorder::LastHeard(ProcessId process, absl::Time now) const {
 std::string FlightRecorder::LastOwn(absl::Time now) const {
   if (started_ == 0) return "it has been in none yet";
   const Entry& entry = entries_[(started_ - 1) % kEntries];
-  return absl::StrCat("its last one was '", entry.name, "' of run ", entry.key.run, ", which ended ",
+  return absl::StrCat("its last one was '", entry.name, "' of run ", entry.key.run.id, ", which ended ",
                       absl::FormatDuration(absl::Floor(now - entry.end, absl::Milliseconds(1))), " ago");
 }
 
@@ -77,7 +77,7 @@ std::string FlightRecorder::ToString(absl::Time now) const {
   std::string text;
   for (uint64_t i = started_ - std::min<uint64_t>(started_, kEntries); i < started_; ++i) {
     const Entry& entry = entries_[i % kEntries];
-    absl::StrAppend(&text, "run ", entry.key.run, " collective ", entry.key.number, " instance ",
+    absl::StrAppend(&text, "run ", entry.key.run.id, " collective ", entry.key.number, " instance ",
                     entry.key.instance, " group ", entry.key.group, " '", entry.name, "' started ",
                     ago(entry.start));
     if (entry.end == absl::InfiniteFuture()) {

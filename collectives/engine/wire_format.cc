@@ -23,27 +23,22 @@ static_assert(sizeof(AnnouncementFields) == 4 + 4 + 5 * 8 + 8 + 8);
 struct AbortFields {
   uint32_t kind;
   uint32_t text_bytes;
-  uint64_t communicator;
-  int64_t run;
+  ProgramRun run;
   int64_t code;
 };
-static_assert(sizeof(AbortFields) == 4 + 4 + 3 * 8);
+static_assert(sizeof(AbortFields) == 4 + 4 + 2 * 8 + 8);
 
 struct QuestionFields {
   uint32_t kind;
   uint32_t text_bytes;
-  uint64_t communicator;
-  int64_t run;
+  ProgramRun run;
 };
 static_assert(sizeof(QuestionFields) == 4 + 4 + 2 * 8);
 
 struct AnswerFields {
   uint32_t kind;
   uint32_t text_bytes;
-  uint64_t communicator;
-  int64_t run;
-  uint64_t waiting_communicator;
-  int64_t waiting_run;
+  ProgramRun asked_for, waits_in;
   uint8_t expected, one_thread, waits, waits_for_you;
   uint32_t zero;
 };
@@ -86,8 +81,8 @@ uint64_t MixHash(uint64_t hash, uint64_t value) {
 }
 
 uint64_t CollectiveKey::Hash() const {
-  uint64_t hash = communicator;
-  for (int64_t field : {run, number, instance, group}) hash = MixHash(hash, static_cast<uint64_t>(field));
+  uint64_t hash = run.communicator;
+  for (int64_t field : {run.id, number, instance, group}) hash = MixHash(hash, static_cast<uint64_t>(field));
   return hash == 0 ? 1 : hash;
 }
 
@@ -98,17 +93,15 @@ std::vector<char> Encode(const Announcement& announcement) {
 }
 
 std::vector<char> Encode(const AbortNotice& notice) {
-  return Join(AbortFields{kAbort, 0, notice.communicator, notice.run, notice.why.raw_code()},
-              notice.why.message());
+  return Join(AbortFields{kAbort, 0, notice.run, notice.why.raw_code()}, notice.why.message());
 }
 
 std::vector<char> Encode(const Question& question) {
-  return Join(QuestionFields{kQuestion, 0, question.communicator, question.run}, "");
+  return Join(QuestionFields{kQuestion, 0, question.run}, "");
 }
 
 std::vector<char> Encode(const Answer& answer) {
-  return Join(AnswerFields{kAnswer, 0, answer.question.communicator, answer.question.run,
-                           answer.waiting_communicator, answer.waiting_run, answer.expected,
+  return Join(AnswerFields{kAnswer, 0, answer.question.run, answer.waits_in, answer.expected,
                            answer.one_thread, answer.waits, answer.waits_for_you, 0},
               answer.doing);
 }
@@ -131,7 +124,6 @@ bool Decode(absl::Span<const char> bytes, AbortNotice* notice) {
   AbortFields fields;
   std::string text;
   if (!Split(bytes, kAbort, &fields, &text) || fields.code == 0) return false;  // an abort has a cause
-  notice->communicator = fields.communicator;
   notice->run = fields.run;
   notice->why = absl::Status(static_cast<absl::StatusCode>(fields.code), text);
   return true;
@@ -141,20 +133,19 @@ bool Decode(absl::Span<const char> bytes, Question* question) {
   QuestionFields fields;
   std::string text;
   if (!Split(bytes, kQuestion, &fields, &text)) return false;
-  *question = {fields.communicator, fields.run};
+  question->run = fields.run;
   return true;
 }
 
 bool Decode(absl::Span<const char> bytes, Answer* answer) {
   AnswerFields fields;
   if (!Split(bytes, kAnswer, &fields, &answer->doing)) return false;
-  answer->question = {fields.communicator, fields.run};
+  answer->question.run = fields.asked_for;
+  answer->waits_in = fields.waits_in;
   answer->expected = fields.expected != 0;
   answer->one_thread = fields.one_thread != 0;
   answer->waits = fields.waits != 0;
   answer->waits_for_you = fields.waits_for_you != 0;
-  answer->waiting_communicator = fields.waiting_communicator;
-  answer->waiting_run = fields.waiting_run;
   return true;
 }
 

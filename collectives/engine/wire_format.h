@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,16 +15,26 @@
 
 namespace shoal {
 
+// One execution of a program by the devices of one communicator, as all its processes name it.
+struct ProgramRun {
+  uint64_t communicator = 0;  // a hash of the device assignment
+  int64_t id = 0;             // the RunId
+  friend bool operator==(const ProgramRun&, const ProgramRun&) = default;
+};
+
 // Which collective: what processes must agree on beforehand to find one another at all.
 struct CollectiveKey {
-  uint64_t communicator = 0;  // a hash of the device assignment
-  int64_t run = 0;
+  ProgramRun run;
   int64_t number = 0;    // of the operation in its program
   int64_t instance = 0;  // in loops
   int64_t group = 0;     // position among the operation's groups
   friend bool operator==(const CollectiveKey&, const CollectiveKey&) = default;
   // The same in every process; the `collective` of message tags. Never 0.
   uint64_t Hash() const;
+  template <typename H>
+  friend H AbslHashValue(H h, const CollectiveKey& key) {
+    return H::combine(std::move(h), key.Hash());
+  }
 };
 
 // What they must agree on, and are checked for.
@@ -35,26 +46,23 @@ struct Announcement {
 };
 
 struct AbortNotice {
-  uint64_t communicator = 0;
-  int64_t run = 0;
+  ProgramRun run;
   absl::Status why;
 };
 
 // "I wait for you in this run. Where are you?"
 struct Question {
-  uint64_t communicator = 0;
-  int64_t run = 0;
+  ProgramRun run;
 };
 
 struct Answer {
   Question question;
   bool expected = false;    // the run has been asked for here, and will be come to
   bool one_thread = false;  // all runs were asked for by one thread so far, so they have an order
-  // The run that waits here longest, if any has waited for a while.
+  // Of the exchange that waits here longest, if any has waited for a while.
   bool waits = false;
   bool waits_for_you = false;
-  uint64_t waiting_communicator = 0;
-  int64_t waiting_run = 0;
+  ProgramRun waits_in;
   std::string doing;  // "is in 'all-reduce f32[8]' of run 1 for 2s and waits for process 3"
 };
 

@@ -60,17 +60,17 @@ class MadeUpWire : public Wire {
   bool announced_ = false;
 };
 
-Announcement Ours() { return {{11, 1, 2, 0, 0}, 5, 6, "all-reduce.2 f32[150]"}; }
+Announcement Ours() { return {{{11, 1}, 2, 0, 0}, 5, 6, "all-reduce.2 f32[150]"}; }
 
 // A control message as a peer sends it, some of its fields made up.
 std::vector<char> Control(FuzzedDataProvider& input) {
-  const uint64_t communicator = input.ConsumeBool() ? 11 : input.ConsumeIntegral<uint64_t>();
-  const int64_t run = input.ConsumeBool() ? 1 : input.ConsumeIntegral<int64_t>();
+  ProgramRun run;
+  run.communicator = input.ConsumeBool() ? 11 : input.ConsumeIntegral<uint64_t>();
+  run.id = input.ConsumeBool() ? 1 : input.ConsumeIntegral<int64_t>();
   std::string text = input.ConsumeRandomLengthString(20);
   switch (input.ConsumeIntegralInRange(0, 4)) {
     case 0: {
       Announcement announcement = Ours();
-      announcement.key.communicator = communicator;
       announcement.key.run = run;
       if (input.ConsumeBool()) announcement.operation = 7;
       if (input.ConsumeBool()) announcement.program = 8;
@@ -79,17 +79,15 @@ std::vector<char> Control(FuzzedDataProvider& input) {
     }
     case 1:
       return Encode(
-          AbortNotice{communicator, run,
-                      absl::Status(static_cast<absl::StatusCode>(input.ConsumeIntegral<int>()), text)});
+          AbortNotice{run, absl::Status(static_cast<absl::StatusCode>(input.ConsumeIntegral<int>()), text)});
     case 2:
-      return Encode(Question{communicator, run});
+      return Encode(Question{run});
     case 3:
-      return Encode(Answer{{communicator, run},
+      return Encode(Answer{{run},
                            input.ConsumeBool(),
                            input.ConsumeBool(),
                            input.ConsumeBool(),
                            input.ConsumeBool(),
-                           communicator,
                            run,
                            text});
     default:
@@ -163,13 +161,13 @@ void RunWith(std::deque<Frame> frames, bool pulls, bool gathers) {
     std::vector<std::unique_ptr<Wire>> wires;
     wires.push_back(std::make_unique<MadeUpWire>(std::move(frames), pulls));
     Engine::Handlers handlers;
-    handlers.on_failed = [](uint64_t, int64_t, const absl::Status& why) {
+    handlers.on_failed = [](ProgramRun, const absl::Status& why) {
       if (why.ok()) std::abort();
     };
-    handlers.is_expected = [](uint64_t, int64_t run) { return run == 1; };
+    handlers.is_expected = [](ProgramRun run) { return run.id == 1; };
     Engine engine(TopologyOfAll(), std::move(wires), nullptr, absl::Seconds(60), std::move(handlers));
     engine.NoteCaller();
-    RunRequest request;
+    ExchangeRequest request;
     request.announcement = Ours();
     request.processes = processes;
     request.lanes = &lanes;

@@ -46,34 +46,34 @@ TEST(AssistTest, BusyArenaDoesNotHoldItUp) {
 }
 
 TEST(WireFormatTest, RoundTrips) {
-  Announcement sent{{1, -2, 3, 4, 5}, 6, 7, "all-reduce.3 f32[4,8]"}, got;
+  Announcement sent{{{1, -2}, 3, 4, 5}, 6, 7, "all-reduce.3 f32[4,8]"}, got;
   ASSERT_TRUE(Decode(Encode(sent), &got));
   EXPECT_EQ(got.key, sent.key);
   EXPECT_EQ(got.program, 6u);
   EXPECT_EQ(got.operation, 7u);
   EXPECT_EQ(got.name, sent.name);
-  AbortNotice notice{8, 9, absl::UnavailableError("process 1 has ended")}, same;
+  AbortNotice notice{{8, 9}, absl::UnavailableError("process 1 has ended")}, same;
   ASSERT_TRUE(Decode(Encode(notice), &same));
-  EXPECT_EQ(same.communicator, 8u);
-  EXPECT_EQ(same.run, 9);
+  EXPECT_EQ(same.run.communicator, 8u);
+  EXPECT_EQ(same.run.id, 9);
   EXPECT_EQ(same.why, notice.why);
   EXPECT_FALSE(Decode(Encode(notice), &got));
-  Question question{10, 11}, asked;
+  Question question{{10, 11}}, asked;
   ASSERT_TRUE(Decode(Encode(question), &asked));
-  EXPECT_EQ(asked.communicator, 10u);
-  EXPECT_EQ(asked.run, 11);
+  EXPECT_EQ(asked.run.communicator, 10u);
+  EXPECT_EQ(asked.run.id, 11);
   EXPECT_FALSE(Decode(Encode(question), &notice));
   for (int bit = 0; bit < 4; ++bit) {
-    const Answer answer{question, bit == 0, bit == 1, bit == 2, bit == 3, 12, -13, "is in no collective"};
+    const Answer answer{question, bit == 0, bit == 1, bit == 2, bit == 3, {12, -13}, "is in no collective"};
     Answer answered;
     ASSERT_TRUE(Decode(Encode(answer), &answered));
-    EXPECT_EQ(answered.question.run, 11);
+    EXPECT_EQ(answered.question.run, question.run);
     EXPECT_EQ(answered.expected, answer.expected);
     EXPECT_EQ(answered.one_thread, answer.one_thread);
     EXPECT_EQ(answered.waits, answer.waits);
     EXPECT_EQ(answered.waits_for_you, answer.waits_for_you);
-    EXPECT_EQ(answered.waiting_communicator, 12u);
-    EXPECT_EQ(answered.waiting_run, -13);
+    EXPECT_EQ(answered.waits_in.communicator, 12u);
+    EXPECT_EQ(answered.waits_in.id, -13);
     EXPECT_EQ(answered.doing, answer.doing);
   }
   Goodbye goodbye{"ValueError: no"}, said;
@@ -89,14 +89,14 @@ TEST(WireFormatTest, RoundTrips) {
 }
 
 TEST(WireFormatTest, CutAndCorruptBytesAreRefused) {
-  const std::vector<char> bytes = Encode(Announcement{{1, 2, 3, 4, 5}, 6, 7, "name"});
+  const std::vector<char> bytes = Encode(Announcement{{{1, 2}, 3, 4, 5}, 6, 7, "name"});
   Announcement announcement;
   AbortNotice notice;
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(Decode(absl::MakeConstSpan(bytes).first(size), &announcement));
     EXPECT_FALSE(Decode(absl::MakeConstSpan(bytes).first(size), &notice));
   }
-  EXPECT_FALSE(Decode(Encode(AbortNotice{1, 2, absl::OkStatus()}), &notice));
+  EXPECT_FALSE(Decode(Encode(AbortNotice{{1, 2}, absl::OkStatus()}), &notice));
   std::vector<char> longer = bytes;
   longer.push_back(0);
   EXPECT_FALSE(Decode(longer, &announcement));
@@ -110,7 +110,7 @@ TEST(FlightRecorderTest, TellsWhatWasLast) {
   FlightRecorder recorder(topology);
   const absl::Time start = absl::Now();
   const auto announcement = [](int64_t run, int64_t number) {
-    return Announcement{{1, run, number, 0, 0}, 6, 7, absl::StrCat("all-reduce.", number)};
+    return Announcement{{{1, run}, number, 0, 0}, 6, 7, absl::StrCat("all-reduce.", number)};
   };
   for (int64_t run = 0; run < 1000; ++run) {
     recorder.Started(announcement(run, 0), start);
@@ -130,12 +130,12 @@ TEST(FlightRecorderTest, TellsWhatWasLast) {
 }
 
 TEST(CollectiveKeyTest, EveryFieldCounts) {
-  const CollectiveKey key{1, 2, 3, 4, 5};
-  EXPECT_EQ(key.Hash(), (CollectiveKey{1, 2, 3, 4, 5}).Hash());
-  EXPECT_NE(key.Hash(), (CollectiveKey{0, 2, 3, 4, 5}).Hash());
-  EXPECT_NE(key.Hash(), (CollectiveKey{1, 3, 2, 4, 5}).Hash());
-  EXPECT_NE(key.Hash(), (CollectiveKey{1, 2, 3, 5, 4}).Hash());
-  EXPECT_NE(key.Hash(), (CollectiveKey{1, 2, 3, 4, 6}).Hash());
+  const CollectiveKey key{{1, 2}, 3, 4, 5};
+  EXPECT_EQ(key.Hash(), (CollectiveKey{{1, 2}, 3, 4, 5}).Hash());
+  EXPECT_NE(key.Hash(), (CollectiveKey{{0, 2}, 3, 4, 5}).Hash());
+  EXPECT_NE(key.Hash(), (CollectiveKey{{1, 3}, 2, 4, 5}).Hash());
+  EXPECT_NE(key.Hash(), (CollectiveKey{{1, 2}, 3, 5, 4}).Hash());
+  EXPECT_NE(key.Hash(), (CollectiveKey{{1, 2}, 3, 4, 6}).Hash());
 }
 
 }  // namespace

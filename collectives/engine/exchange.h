@@ -1,10 +1,11 @@
-// Run: one collective of this process under way: schedules over a transport. A state machine without a
-// thread; the engine calls it while it owns progress. Not to be mistaken for the execution of a program that
-// it is part of, whose RunId stands as `run` in CollectiveKey: several Runs of it may be under way at once.
+// Exchange: one collective of this process with others under way: schedules over a transport. A state machine
+// without a thread; the engine calls it while it owns progress. Several exchanges of one run of a program may
+// be under way at once.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -18,7 +19,7 @@
 
 namespace shoal {
 
-// The part of a run that one array has; fixed when the collective is planned.
+// The part of an exchange that one array has; fixed when the collective is planned.
 struct LanePlan {
   Schedule schedule;
   ElementType type = ElementType::kU8;
@@ -33,7 +34,9 @@ struct LaneBuffer {
   int64_t origin = 0;
 };
 
-struct RunRequest {
+struct ExchangeRequest {
+  using Done = absl::AnyInvocable<void(const absl::Status&, bool by_starter)>;
+
   Announcement announcement;
   absl::Span<const ProcessId> processes;  // by rank of the schedules; stays, like the lanes
   const std::vector<LanePlan>* lanes = nullptr;
@@ -47,29 +50,31 @@ struct RunRequest {
   // nothing.
   std::function<void()> meanwhile;
   // Called once, without any lock, on whatever thread makes progress; `by_starter` if that is the one that
-  // started the run, from within Engine::Start. Keeps plan and memory alive until then.
-  absl::AnyInvocable<void(const absl::Status&, bool by_starter)> done;
+  // started the exchange, from within Engine::Start. Keeps plan and memory alive until then.
+  Done done;
 };
 
 // A collective between so few processes, of one array, allocates little.
 inline constexpr int kFewRanks = 8;
 
-class Run {
+class Exchange {
  public:
   // At most `helpers` workers of the arena help with large data.
-  Run(RunRequest request, Transport* transport, int helpers);
-  ~Run();
-  Run(const Run&) = delete;
+  Exchange(ExchangeRequest request, Transport* transport, int helpers);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
 
   // Announces, and posts the first round: to whoever gets a message in it, in that message's frame.
   void Begin();
-  // Does what completions have made possible. True once the run has ended, well or not.
+  // Does what completions have made possible. True once the exchange has ended, well or not.
   bool Advance();
   // Whether a lane has not begun, so that Advance has something to do though nothing comes.
   bool HasMore() const { return status_.ok() && begun_ < lanes_.size(); }
 
-  const RunRequest& request() const { return request_; }
-  RunRequest& request() { return request_; }
+  ExchangeRequest::Done TakeDone() { return std::move(request_.done); }
+  absl::Span<const ProcessId> processes() const { return request_.processes; }
+  const Announcement& announcement() const { return request_.announcement; }
+  ProgramRun run() const { return request_.announcement.key.run; }
   uint64_t collective() const { return collective_; }
   absl::Time start() const { return start_; }
   const absl::Status& status() const { return status_; }
@@ -79,9 +84,12 @@ class Run {
   bool Accept(ProcessId peer, const Announcement& theirs);
   // The peer has died or left: what was kept for its coming ends, as sends to it do.
   void NoteGone(ProcessId peer);
-  // Peers whose messages are awaited now; those that have not even announced themselves come alone if there
-  // are any. `all_announced` tells which kind it is.
-  std::vector<ProcessId> Awaited(bool* all_announced) const;
+  // Peers whose messages are awaited now: if any of them have not even announced themselves, those alone.
+  struct AwaitedPeers {
+    std::vector<ProcessId> processes;
+    bool have_come = false;  // have announced themselves
+  };
+  AwaitedPeers Awaited() const;
 
  private:
   class Lane;
@@ -95,7 +103,7 @@ class Run {
   void BeginLane();
   void Announce(int rank);
 
-  RunRequest request_;
+  ExchangeRequest request_;
   Transport* const transport_;
   const int helpers_;
   const uint64_t collective_;
@@ -103,7 +111,7 @@ class Run {
   absl::InlinedVector<std::unique_ptr<Lane>, 1> lanes_;  // null once ended
   size_t begun_ = 0;                                     // so many have begun, in their order
   size_t ended_ = 0;
-  std::vector<char> announcement_;  // this process's, encoded
+  std::vector<char> encoded_announcement_;
   absl::InlinedVector<RankState, kFewRanks> ranks_;
   absl::Status status_;
 };

@@ -1,13 +1,13 @@
-#include "collectives/engine/run.h"
+#include "collectives/engine/exchange.h"
 
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
 #include "collectives/engine/assist.h"
 #include "collectives/reduce/reduce.h"
 #include "collectives/reduce/stream_copy.h"
+#include "core/base/status.h"
 
 namespace shoal {
 namespace {
@@ -19,6 +19,13 @@ constexpr int64_t kPiecesBytes = 768 << 10, kSmallestPiece = 64 << 10, kLargestP
 // Receives from here on are read in pieces too, so that workers can help.
 constexpr int64_t kPiecewiseReceive = 1 << 20;
 
+// Memory of this thread; what was in it may be lost.
+char* Scratch(int64_t bytes) {
+  thread_local std::vector<char> scratch;
+  if (static_cast<int64_t>(scratch.size()) < bytes) scratch.resize(bytes);
+  return scratch.data();
+}
+
 }  // namespace
 
 int64_t LanePlan::largest_chunk() const {
@@ -28,12 +35,12 @@ int64_t LanePlan::largest_chunk() const {
 }
 
 // One array's schedule under way.
-class Run::Lane {
+class Exchange::Lane {
  public:
-  Lane(Run* run, int index)
-      : run_(run),
-        plan_((*run->request_.lanes)[index]),
-        buffers_(run->request_.buffers[index]),
+  Lane(Exchange* exchange, int index)
+      : exchange_(exchange),
+        plan_((*exchange->request_.lanes)[index]),
+        buffers_(exchange->request_.buffers[index]),
         index_(index) {}
 
   // Ends at once if there are no rounds.
@@ -53,7 +60,7 @@ class Run::Lane {
   struct Pending final : Completion {
     void Done(const absl::Status& status) override {
       done = true;
-      if (!status.ok() && lane->run_->status_.ok()) lane->run_->status_ = status;
+      if (!status.ok() && lane->exchange_->status_.ok()) lane->exchange_->status_ = status;
       if (reduction >= 0 && --lane->reductions_[reduction].missing == 0) lane->ready_.push_back(reduction);
       if (reduction < 0) --lane->unfinished_;
     }
@@ -85,7 +92,9 @@ class Run::Lane {
   int64_t Size(const Block& block) const {
     return plan_.offsets[block.first + block.count] - plan_.offsets[block.first];
   }
-  MessageTag Tag(int64_t index) const { return {run_->collective_, MessageTag::Part(index_, round_, index)}; }
+  MessageTag Tag(int64_t index) const {
+    return {exchange_->collective_, MessageTag::Part(index_, round_, index)};
+  }
   Pending* AddPending(int peer, bool receiving, int reduction) {
     pending_.push_back({});
     Pending& pending = pending_.back();
@@ -95,16 +104,18 @@ class Run::Lane {
     pending.reduction = reduction;
     return &pending;
   }
-  ProcessId Process(int rank) const { return run_->request_.processes[rank]; }
+  ProcessId Process(int rank) const { return exchange_->request_.processes[rank]; }
   bool HasNextRound() const { return round_ + 1 < static_cast<int>(plan_.schedule.rounds.size()); }
   void StartNextRound();
   void PostReceives(const std::vector<Step>& steps);
   void PostSends(const std::vector<Step>& steps);
   void RunReduction(Reduction* reduction);
-  // Several threads at once, on pieces apart.
-  absl::Status RunPiece(const Reduction& reduction, int64_t begin, int64_t bytes) const;
+  // `bytes` bytes of a step from `begin` on. Several threads at once, on pieces apart.
+  absl::Status ReceivePiece(const MessageView& message, char* target, int64_t begin, int64_t bytes) const;
+  absl::Status ReducePiece(const Reduction& reduction, char* target, int64_t begin, int64_t bytes) const;
+  bool PastCaches() const { return plan_.offsets.back() >= kPastCachesBytes; }
 
-  Run* const run_;
+  Exchange* const exchange_;
   const LanePlan& plan_;
   const absl::Span<const LaneBuffer> buffers_;
   const int index_;
@@ -117,12 +128,12 @@ class Run::Lane {
   std::vector<Held> held_;
 };
 
-void Run::Lane::Begin() {
-  if (run_->request_.before) run_->request_.before(index_);
+void Exchange::Lane::Begin() {
+  if (exchange_->request_.before) exchange_->request_.before(index_);
   if (HasNextRound()) StartNextRound();
 }
 
-void Run::Lane::StartNextRound() {
+void Exchange::Lane::StartNextRound() {
   ++round_;
   const std::vector<Step>& steps = plan_.schedule.rounds[round_];
   size_t messages = 0, reductions = 0;
@@ -139,13 +150,13 @@ void Run::Lane::StartNextRound() {
   // Announcements go before the answers to the peers', and so before the data that these ask for: behind
   // data, the other direction would stand still until all of it has gone.
   PostSends(steps);
-  run_->transport_->Knock();
+  exchange_->transport_->Knock();
   PostReceives(steps);
 }
 
-void Run::Lane::PostReceives(const std::vector<Step>& steps) {
-  absl::InlinedVector<int64_t, kFewRanks> count(run_->ranks_.size(), 0);
-  Transport* transport = run_->transport_;
+void Exchange::Lane::PostReceives(const std::vector<Step>& steps) {
+  absl::InlinedVector<int64_t, kFewRanks> count(exchange_->ranks_.size(), 0);
+  Transport* transport = exchange_->transport_;
   for (const Step& step : steps) {
     if (step.kind == StepKind::kSend) continue;
     const int64_t size = Size(step.block);
@@ -175,94 +186,98 @@ void Run::Lane::PostReceives(const std::vector<Step>& steps) {
 
 // Large data is pushed once its receiver is known to be there: to ask it first, and wait for its answer
 // behind other data, would leave the network idle meanwhile.
-void Run::Lane::PostSends(const std::vector<Step>& steps) {
-  absl::InlinedVector<int64_t, kFewRanks> count(run_->ranks_.size(), 0);
+void Exchange::Lane::PostSends(const std::vector<Step>& steps) {
+  absl::InlinedVector<int64_t, kFewRanks> count(exchange_->ranks_.size(), 0);
   for (const Step& step : steps) {
     if (step.kind != StepKind::kSend) continue;
     const Held send{step.peer, Tag(count[step.peer]++), absl::MakeConstSpan(At(step.block), Size(step.block)),
                     AddPending(step.peer, false, -1)};
     const ProcessId to = Process(step.peer);
-    RankState& rank = run_->ranks_[step.peer];
-    const bool push = rank.announces && run_->transport_->CanPush(to, Size(step.block));
-    if (push && !rank.announced && !run_->transport_->IsGone(to)) {
-      run_->Announce(step.peer);
+    RankState& rank = exchange_->ranks_[step.peer];
+    const bool push = rank.announces && exchange_->transport_->CanPush(to, Size(step.block));
+    if (push && !rank.announced && !exchange_->transport_->IsGone(to)) {
+      exchange_->Announce(step.peer);
       held_.push_back(send);
       continue;
     }
     const bool tells = std::exchange(rank.untold, false);
-    run_->transport_->Send(to, send.tag, send.data, send.pending, push,
-                           tells ? absl::MakeConstSpan(run_->announcement_) : absl::Span<const char>());
+    exchange_->transport_->Send(
+        to, send.tag, send.data, send.pending, push,
+        tells ? absl::MakeConstSpan(exchange_->encoded_announcement_) : absl::Span<const char>());
   }
 }
 
-void Run::Lane::SendHeld(int peer) {
+void Exchange::Lane::SendHeld(int peer) {
   for (const Held& send : held_) {
     if (send.peer == peer)
-      run_->transport_->Send(Process(peer), send.tag, send.data, send.pending, /*push=*/true);
+      exchange_->transport_->Send(Process(peer), send.tag, send.data, send.pending, /*push=*/true);
   }
   std::erase_if(held_, [peer](const Held& send) { return send.peer == peer; });
 }
 
 // Operands in this process's memory are used where they lie; the others are read piece by piece.
-void Run::Lane::RunReduction(Reduction* reduction) {
-  const int64_t size = Size(reduction->step->block);
+void Exchange::Lane::RunReduction(Reduction* reduction) {
+  const Step& step = *reduction->step;
+  const int64_t size = Size(step.block);
   int64_t pulled = 0;
   for (const MessageView& view : reduction->views) pulled += view.data == nullptr;
   const int64_t piece =
       std::clamp(kPiecesBytes / std::max<int64_t>(pulled, 1), kSmallestPiece, kLargestPiece) / 256 * 256;
   std::mutex mutex;
   absl::Status first_error;  // guarded by mutex
-  RunAssisted((size + piece - 1) / piece, run_->helpers_, [&](int64_t i) {
-    const absl::Status status = RunPiece(*reduction, i * piece, std::min(piece, size - i * piece));
+  RunAssisted((size + piece - 1) / piece, exchange_->helpers_, [&](int64_t i) {
+    const int64_t begin = i * piece, bytes = std::min(piece, size - begin);
+    char* target = At(step.block) + begin;
+    const absl::Status status = step.kind == StepKind::kReceive
+                                    ? ReceivePiece(reduction->views[0], target, begin, bytes)
+                                    : ReducePiece(*reduction, target, begin, bytes);
     if (status.ok()) return;
     std::lock_guard<std::mutex> lock(mutex);
     if (first_error.ok()) first_error = status;
   });
   for (MessageView& view : reduction->views) {
-    if (first_error.ok()) first_error = run_->transport_->CheckRead(view);
-    run_->transport_->Release(&view);
+    if (first_error.ok()) first_error = exchange_->transport_->CheckRead(view);
+    exchange_->transport_->Release(&view);
   }
-  run_->transport_->Knock();
-  if (run_->status_.ok()) run_->status_ = first_error;
+  exchange_->transport_->Knock();
+  if (exchange_->status_.ok()) exchange_->status_ = first_error;
   --unfinished_;
 }
 
-absl::Status Run::Lane::RunPiece(const Reduction& reduction, int64_t begin, int64_t bytes) const {
-  const Step& step = *reduction.step;
-  Transport* transport = run_->transport_;
-  char* target = At(step.block) + begin;
-  const bool past_caches = plan_.offsets.back() >= kPastCachesBytes;
-  thread_local std::vector<char> scratch;
-  scratch.resize(std::max(scratch.size(), reduction.views.size() * bytes));
-  if (step.kind == StepKind::kReceive && reduction.views[0].data != nullptr) {
-    (past_caches ? CopyPastCaches : CopyThroughCaches)(target, reduction.views[0].data + begin, bytes);
+absl::Status Exchange::Lane::ReceivePiece(const MessageView& message, char* target, int64_t begin,
+                                          int64_t bytes) const {
+  const bool past_caches = PastCaches();
+  if (message.data != nullptr) {
+    (past_caches ? CopyPastCaches : CopyThroughCaches)(target, message.data + begin, bytes);
     return absl::OkStatus();
   }
-  if (step.kind == StepKind::kReceive) {
-    char* into = past_caches ? scratch.data() : target;
-    const absl::Status status = transport->Read(reduction.views[0], begin, absl::MakeSpan(into, bytes));
-    if (past_caches && status.ok()) CopyPastCaches(target, into, bytes);
-    return status;
-  }
+  char* into = past_caches ? Scratch(bytes) : target;
+  const absl::Status status = exchange_->transport_->Read(message, begin, absl::MakeSpan(into, bytes));
+  if (past_caches && status.ok()) CopyPastCaches(target, into, bytes);
+  return status;
+}
+
+absl::Status Exchange::Lane::ReducePiece(const Reduction& reduction, char* target, int64_t begin,
+                                         int64_t bytes) const {
+  char* const scratch = Scratch(static_cast<int64_t>(reduction.views.size()) * bytes);
   absl::InlinedVector<const void*, 16> sources;
   size_t view = 0;
-  for (const Operand& operand : step.operands) {
+  for (const Operand& operand : reduction.step->operands) {
     if (operand.peer < 0) {
       sources.push_back(At(operand.own) + begin);
       continue;
     }
-    char* slot = scratch.data() + view * bytes;
+    char* slot = scratch + view * bytes;
     const MessageView& message = reduction.views[view++];
     if (message.data != nullptr) {
       sources.push_back(message.data + begin);
       continue;
     }
-    const absl::Status status = transport->Read(message, begin, absl::MakeSpan(slot, bytes));
-    if (!status.ok()) return status;
+    SHOAL_RETURN_IF_ERROR(exchange_->transport_->Read(message, begin, absl::MakeSpan(slot, bytes)));
     sources.push_back(slot);
   }
   const int64_t width = ByteWidth(plan_.type);
-  if (!past_caches) {
+  if (!PastCaches()) {
     Reduce(plan_.type, plan_.reduction, sources, target, bytes / width);
     return absl::OkStatus();
   }
@@ -276,37 +291,37 @@ absl::Status Run::Lane::RunPiece(const Reduction& reduction, int64_t begin, int6
   return absl::OkStatus();
 }
 
-bool Run::Lane::Advance() {
+bool Exchange::Lane::Advance() {
   while (true) {
     // A reduction may write where one listed before it still reads; so they go in order of arrival, one at a
     // time.
-    while (!ready_.empty() && run_->status_.ok()) {
+    while (!ready_.empty() && exchange_->status_.ok()) {
       Reduction& reduction = reductions_[ready_.back()];
       ready_.pop_back();
       RunReduction(&reduction);
     }
-    if (!run_->status_.ok()) return true;
+    if (!exchange_->status_.ok()) return true;
     if (unfinished_ > 0) return false;
     if (!HasNextRound()) break;
     StartNextRound();
   }
-  if (run_->request_.after) run_->request_.after(index_);
+  if (exchange_->request_.after) exchange_->request_.after(index_);
   return true;
 }
 
-Run::Run(RunRequest request, Transport* transport, int helpers)
+Exchange::Exchange(ExchangeRequest request, Transport* transport, int helpers)
     : request_(std::move(request)),
       transport_(transport),
       helpers_(helpers),
       collective_(request_.announcement.key.Hash()),
-      announcement_(Encode(request_.announcement)),
+      encoded_announcement_(Encode(request_.announcement)),
       ranks_(request_.processes.size()) {
   for (size_t i = 0; i < request_.lanes->size(); ++i) lanes_.push_back(std::make_unique<Lane>(this, i));
 }
 
-Run::~Run() = default;
+Exchange::~Exchange() = default;
 
-void Run::Begin() {
+void Exchange::Begin() {
   for (const LanePlan& lane : *request_.lanes) {
     for (const std::vector<Step>& round : lane.schedule.rounds) {
       for (const Step& step : round) {
@@ -331,14 +346,14 @@ void Run::Begin() {
   if (request_.meanwhile) request_.meanwhile();
 }
 
-void Run::BeginLane() { lanes_[begun_++]->Begin(); }
+void Exchange::BeginLane() { lanes_[begun_++]->Begin(); }
 
-void Run::Announce(int rank) {
+void Exchange::Announce(int rank) {
   if (!std::exchange(ranks_[rank].untold, false)) return;
-  transport_->SendAnnouncement(request_.processes[rank], announcement_);
+  transport_->SendAnnouncement(request_.processes[rank], encoded_announcement_);
 }
 
-bool Run::Advance() {
+bool Exchange::Advance() {
   for (size_t i = 0; i < begun_; ++i) {
     if (lanes_[i] == nullptr || !lanes_[i]->Advance()) continue;
     lanes_[i] = nullptr;
@@ -348,11 +363,11 @@ bool Run::Advance() {
   return ended_ == lanes_.size() || !status_.ok();
 }
 
-bool Run::Involves(ProcessId process) const {
+bool Exchange::Involves(ProcessId process) const {
   return std::find(request_.processes.begin(), request_.processes.end(), process) != request_.processes.end();
 }
 
-bool Run::Accept(ProcessId peer, const Announcement& theirs) {
+bool Exchange::Accept(ProcessId peer, const Announcement& theirs) {
   const Announcement& ours = request_.announcement;
   const bool fits =
       theirs.program == ours.program && theirs.operation == ours.operation && theirs.key == ours.key;
@@ -366,7 +381,7 @@ bool Run::Accept(ProcessId peer, const Announcement& theirs) {
   return fits;
 }
 
-void Run::NoteGone(ProcessId peer) {
+void Exchange::NoteGone(ProcessId peer) {
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     for (size_t lane = 0; request_.processes[rank] == peer && lane < begun_; ++lane) {
       if (lanes_[lane] != nullptr) lanes_[lane]->SendHeld(static_cast<int>(rank));
@@ -374,7 +389,7 @@ void Run::NoteGone(ProcessId peer) {
   }
 }
 
-std::vector<ProcessId> Run::Awaited(bool* all_announced) const {
+Exchange::AwaitedPeers Exchange::Awaited() const {
   std::vector<bool> ranks(request_.processes.size(), false);
   for (const auto& lane : lanes_) {
     if (lane != nullptr) lane->AddAwaited(&ranks);
@@ -383,8 +398,8 @@ std::vector<ProcessId> Run::Awaited(bool* all_announced) const {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (ranks[rank]) (ranks_[rank].announced ? slow : silent).push_back(request_.processes[rank]);
   }
-  *all_announced = silent.empty();
-  return silent.empty() ? slow : silent;
+  const bool have_come = silent.empty();
+  return {have_come ? std::move(slow) : std::move(silent), have_come};
 }
 
 }  // namespace shoal
