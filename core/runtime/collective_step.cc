@@ -1,8 +1,8 @@
 #include "core/runtime/collective_step.h"
 
-#include <memory>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/timeline.h"
 
@@ -41,24 +41,17 @@ double CollectiveStep::cost_ns() const {
 }
 
 Future CollectiveStep::Start(RunState& run, bool idle) const {
-  struct Pointers {
-    std::vector<const void*> inputs;
-    std::vector<void*> outputs;
-  };
   Communicator* communicator = run.context().communicator;
   if (communicator == nullptr) {
     return absl::InternalError("the program has collectives but was started without a communicator: " +
                                op_.name);
   }
-  auto pointers = std::make_shared<Pointers>();
-  for (const Slice& slice : inputs_) pointers->inputs.push_back(run.At(slice));
-  for (const Slice& slice : outputs_) pointers->outputs.push_back(run.At(slice));
-  const CollectiveCall call{run.context().run,       run.NextInstance(op_.number),
-                            run.context().partition, pointers->inputs,
-                            pointers->outputs,       idle};
-  Future future = communicator->Start(op_, call);
-  if (!future.IsReady()) future.Then([pointers](const absl::Status&) {});  // keeps the tables
-  return future;
+  absl::InlinedVector<const void*, 4> inputs;
+  absl::InlinedVector<void*, 4> outputs;
+  for (const Slice& slice : inputs_) inputs.push_back(run.At(slice));
+  for (const Slice& slice : outputs_) outputs.push_back(run.At(slice));
+  return communicator->Start(
+      op_, {run.context().run, run.NextInstance(op_.number), run.context().partition, inputs, outputs, idle});
 }
 
 }  // namespace shoal

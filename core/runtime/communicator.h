@@ -79,7 +79,9 @@ struct CollectiveCall {
   RunId run;
   int64_t instance = 0;  // how often this op ran before in this run (loops)
   PartitionId self;
-  absl::Span<const void* const> inputs;  // one pointer an array of the op; valid until the future is set
+  // One pointer an array of the op. The pointers are read by Start; the memory is valid until the future is
+  // set.
+  absl::Span<const void* const> inputs;
   // The same; one in all of a ragged all-to-all.
   absl::Span<void* const> outputs;  // may equal the input for all-reduce, permute and broadcast
   // The caller has nothing else to do: Start may make progress on its thread, for a fraction of a

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -24,8 +25,8 @@ struct Execution {
   std::shared_ptr<const PlanProgram> program;
   RunContext context;
   RunInfo info;
-  std::vector<char*> bases;
-  std::unique_ptr<RunState> state;
+  absl::InlinedVector<char*, 8> bases;
+  std::optional<RunState> state;
   void* temp = nullptr;
   Promise promise;
 
@@ -118,8 +119,7 @@ Future PlanProgram::StartNow(RunContext context) const {
   execution->context = std::move(context);
   execution->info = InfoOf(execution->context);
   execution->bases.resize(base_count());
-  execution->state =
-      std::make_unique<RunState>(execution->context, execution->bases.data(), parts_.collective_count);
+  execution->state.emplace(execution->context, execution->bases.data(), parts_.collective_count);
   Future future = execution->promise.future();
   if (parts_.temp_bytes > 0) {
     absl::StatusOr<void*> temp = execution->context.allocator->Allocate(

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/ids.h"
@@ -34,11 +35,12 @@ struct RunContext {
   RunId run;
   PartitionId partition;
   DeviceId device;
-  int local_ordinal = 0;                 // of the device, among those of this process
-  Allocator* allocator = nullptr;        // for temporaries
-  Communicator* communicator = nullptr;  // null only if the program has no collectives
-  std::vector<void*> parameters;         // read only, but for donated ones
-  std::vector<void*> results;  // of result_shapes' sizes; for a donating result the parameter's own pointer
+  int local_ordinal = 0;                     // of the device, among those of this process
+  Allocator* allocator = nullptr;            // for temporaries
+  Communicator* communicator = nullptr;      // null only if the program has no collectives
+  absl::InlinedVector<void*, 8> parameters;  // read only, but for donated ones
+  // Of result_shapes' sizes; for a donating result the parameter's own pointer.
+  absl::InlinedVector<void*, 4> results;
   std::shared_ptr<const UserData> user_data;      // null: none
   std::shared_ptr<HostTransfers> host_transfers;  // null only if the program has no channels to the host
 };

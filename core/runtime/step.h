@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/memory/slice.h"
@@ -42,7 +43,8 @@ class RunState {
  private:
   const RunContext& context_;
   char* const* bases_;
-  std::vector<int64_t> instances_;  // of one op only touched by its own step, whose starts are ordered
+  absl::InlinedVector<int64_t, 2>
+      instances_;  // of one op only touched by its own step, whose starts are ordered
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   absl::Status status_;  // guarded by mutex_

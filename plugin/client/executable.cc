@@ -337,7 +337,7 @@ absl::Status PjRtLoadedExecutable::DonateOne(PjRtDevice* device, size_t result, 
   return absl::OkStatus();
 }
 
-DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run run) const {
+DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run&& run) const {
   DeviceResults results;
   auto used = std::exchange(run.used, {});
   auto to_delete = std::exchange(run.to_delete, {});
@@ -365,7 +365,7 @@ std::unique_lock<std::mutex> PjRtLoadedExecutable::OrderAmongDevices() const {
   return has_order ? std::unique_lock<std::mutex>(mutex) : std::unique_lock<std::mutex>();
 }
 
-Future PjRtLoadedExecutable::BeginInOrder(PjRtDevice* device, Run run) const {
+Future PjRtLoadedExecutable::BeginInOrder(PjRtDevice* device, Run&& run) const {
   // What a callback runs would wait for the program that waits for the callback.
   if (!executable_->compiled.program->has_effects() || WaitingWork::IsUnderWay()) {
     return Begin(device, std::move(run));
@@ -379,7 +379,7 @@ Future PjRtLoadedExecutable::BeginInOrder(PjRtDevice* device, Run run) const {
 
 // Starts the run, or sees to it that it starts when its inputs are there. The future is ready if it ended at
 // once.
-Future PjRtLoadedExecutable::Begin(PjRtDevice* device, Run run) const {
+Future PjRtLoadedExecutable::Begin(PjRtDevice* device, Run&& run) const {
   const RunId id = run.context.run;
   if (run.waits.empty()) {
     // A program of one device calls its callbacks here, as jaxlib's do: nothing is as quick, and an exception

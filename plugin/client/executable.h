@@ -102,11 +102,11 @@ class PjRtLoadedExecutable {
                       const ExecuteOptions& options, Run& run) const;
   absl::Status DonateOne(PjRtDevice* device, size_t result, int parameter, PjRtBuffer* argument,
                          bool may_take, Run& run) const;
-  DeviceResults Launch(PjRtDevice* device, Run run) const;
-  Future BeginInOrder(PjRtDevice* device, Run run) const;
+  DeviceResults Launch(PjRtDevice* device, Run&& run) const;
+  Future BeginInOrder(PjRtDevice* device, Run&& run) const;
   // The error of a callback that was called before Launch returned.
   absl::Status FailedCallback(const DeviceResults& results) const;
-  Future Begin(PjRtDevice* device, Run run) const;
+  Future Begin(PjRtDevice* device, Run&& run) const;
   std::unique_lock<std::mutex> OrderAmongDevices() const;
   RunId NextRunId(const ExecuteOptions& options);
 
