@@ -61,8 +61,6 @@ class ArrayPlanner {
     ref.offset += offset;
     return ref;
   }
-  // `bytes` in one piece.
-  static Rows Whole(MemoryRef ref, int64_t bytes) { return {ref, std::max<int64_t>(bytes, 1), 0}; }
   // Part `rank` of a row-major [outer, ranks, block].
   Rows Part(MemoryRef ref, const Blocks& blocks, int rank) const {
     const int64_t row = blocks.block_elements * width_;
@@ -128,10 +126,8 @@ void ArrayPlanner::IndexProcesses() {
   for (int process : group_.process_of) ++count_[process];
   std::vector<int> next(count_.size(), 0);
   for (size_t p = 1; p < count_.size(); ++p) next[p] = next[p - 1] + count_[p - 1];
-  const std::vector<int> first = next;
   for (int r = 0; r < ranks_; ++r) {
     const int process = group_.process_of[r];
-    within_.push_back(next[process] - first[process]);
     packed_of_.push_back(next[process]++);
     in_order_ = in_order_ && packed_of_[r] == r;
   }
@@ -203,7 +199,7 @@ std::vector<int64_t> ArrayPlanner::ExchangeOffsets(int64_t part_bytes) const {
 PlacedWork ArrayPlanner::CopiesToOtherMembers(int64_t bytes) const {
   PlacedWork work;
   for (int k = 1; k < members_; ++k)
-    work.Add(0, CopyJob{Whole(Output(0), bytes), Whole(Output(k), bytes), bytes});
+    work.Add(0, CopyJob{OnePiece(Output(0), bytes), OnePiece(Output(k), bytes), bytes});
   return work;
 }
 
@@ -248,8 +244,8 @@ void ArrayPlanner::ReduceInF32() {
 void ArrayPlanner::AllReduce() {
   std::vector<Rows> inputs, outputs;
   for (int k = 0; k < members_; ++k) {
-    inputs.push_back(Whole(Input(k), bytes_));
-    outputs.push_back(Whole(Output(k), bytes_));
+    inputs.push_back(OnePiece(Input(k), bytes_));
+    outputs.push_back(OnePiece(Output(k), bytes_));
   }
   if (Alone()) {
     Before().reductions.push_back(ReduceOf(inputs, outputs, bytes_));
@@ -265,7 +261,7 @@ void ArrayPlanner::AllReduce() {
   MemoryRef source = Input(0);
   if (members_ > 1 || (options_.aliased && !schedule.in_place)) {
     source = schedule.in_place ? Output(0) : Staging(bytes_);
-    before_.emplace_back().Add(0, ReduceOf(inputs, {Whole(source, bytes_)}, bytes_));
+    before_.emplace_back().Add(0, ReduceOf(inputs, {OnePiece(source, bytes_)}, bytes_));
   }
   after_.insert(after_.begin(), CopiesToOtherMembers(bytes_));
   std::vector<int64_t> offsets = EvenOffsets(spec_.elements, schedule.chunks);
@@ -287,7 +283,7 @@ void ArrayPlanner::AllGather() {
     Phase& phase = Before();
     for (int k = 0; k < members_; ++k) {
       for (int r = 0; r < ranks_; ++r) {
-        phase.copies.push_back({Whole(Input(r), bytes_), Part(Output(k), spec_.out, r), bytes_});
+        phase.copies.push_back({OnePiece(Input(r), bytes_), Part(Output(k), spec_.out, r), bytes_});
       }
     }
     return;
@@ -297,21 +293,21 @@ void ArrayPlanner::AllGather() {
   if (packed && members_ == 1 && group_.hosts() == 1 && !SendsOutput(schedule)) {
     const int64_t at = packed_of_[group_.local_ranks[0]] * bytes_;
     plan_->meanwhile.emplace_back().copies.push_back(
-        {Whole(Input(0), bytes_), Whole(Plus(Output(0), at), bytes_), bytes_});
+        {OnePiece(Input(0), bytes_), OnePiece(Plus(Output(0), at), bytes_), bytes_});
     return AddLane(std::move(schedule), PackedOffsets(bytes_), {{Input(0), at}, {Output(0), 0}});
   }
   const MemoryRef gathered = packed ? Output(0) : Staging(bytes_ * ranks_);
   PlacedWork& before = before_.emplace_back();
   for (int k = 0; k < members_; ++k) {
     const int64_t at = packed_of_[group_.local_ranks[k]] * bytes_;
-    before.Add(at, CopyJob{Whole(Input(k), bytes_), Whole(Plus(gathered, at), bytes_), bytes_});
+    before.Add(at, CopyJob{OnePiece(Input(k), bytes_), OnePiece(Plus(gathered, at), bytes_), bytes_});
   }
   after_.push_back(packed ? CopiesToOtherMembers(bytes_ * ranks_) : PlacedWork());
   for (int k = 0; !packed && k < members_; ++k) {
     for (int r = 0; r < ranks_; ++r) {
       const int64_t at = packed_of_[r] * bytes_;
       after_.back().Add(at,
-                        CopyJob{Whole(Plus(gathered, at), bytes_), Part(Output(k), spec_.out, r), bytes_});
+                        CopyJob{OnePiece(Plus(gathered, at), bytes_), Part(Output(k), spec_.out, r), bytes_});
     }
   }
   AddLane(std::move(schedule), PackedOffsets(bytes_), {{gathered, 0}, {gathered, 0}});
@@ -341,7 +337,7 @@ void ArrayPlanner::ReduceScatter() {
   PlacedWork after;
   for (int k = 0; members_ > 1 && k < members_; ++k) {
     after.Add(origin + k * bytes_,
-              CopyJob{Whole(Plus(out, k * bytes_), bytes_), Whole(Output(k), bytes_), bytes_});
+              CopyJob{OnePiece(Plus(out, k * bytes_), bytes_), OnePiece(Output(k), bytes_), bytes_});
   }
   after_.insert(after_.begin(), std::move(after));
   if (ordered) {
@@ -378,7 +374,7 @@ void ArrayPlanner::OrderedScatter(MemoryRef out, int64_t origin) {
       in = Staging(bytes_ * ranks_);
       for (int r = 0; r < ranks_; ++r) {
         const int64_t at = packed_of_[r] * bytes_;
-        before.Add(at, CopyJob{Part(Input(k), spec_.in, r), Whole(Plus(in, at), bytes_), bytes_});
+        before.Add(at, CopyJob{Part(Input(k), spec_.in, r), OnePiece(Plus(in, at), bytes_), bytes_});
       }
     }
     memory.push_back({in, 0});
@@ -423,10 +419,10 @@ void ArrayPlanner::ExchangePacked(int64_t part) {
     const int process = group_.process_of[r];
     if (process == group_.self) continue;
     for (int k = 0; k < members_; ++k) {
-      const int64_t to = offsets[process] + (k * count_[process] + within_[r]) * part;
-      const int64_t from = offsets[process] + (within_[r] * members_ + k) * part;
-      before.Add(to, CopyJob{Part(Input(k), spec_.in, r), Whole(Plus(sent, to), part), part});
-      after.Add(from, CopyJob{Whole(Plus(received, from), part), Part(Output(k), spec_.out, r), part});
+      const int64_t to = offsets[process] + (k * count_[process] + group_.member_of[r]) * part;
+      const int64_t from = offsets[process] + (group_.member_of[r] * members_ + k) * part;
+      before.Add(to, CopyJob{Part(Input(k), spec_.in, r), OnePiece(Plus(sent, to), part), part});
+      after.Add(from, CopyJob{OnePiece(Plus(received, from), part), Part(Output(k), spec_.out, r), part});
     }
   }
   const int64_t whole = bytes_ * *std::max_element(count_.begin(), count_.end());
@@ -445,7 +441,7 @@ void ArrayPlanner::Permute() {
     if (!options_.aliased) continue;
     sources[k] =
         Staging(bytes_);  // the output, and with it the input, may be written before the input is sent
-    staged.copies.push_back({Whole(Input(k), bytes_), Whole(sources[k], bytes_), bytes_});
+    staged.copies.push_back({OnePiece(Input(k), bytes_), OnePiece(sources[k], bytes_), bytes_});
   }
   if (!staged.copies.empty()) plan_->before.push_back(std::move(staged));
   std::vector<bool> has_source(members_, false);
@@ -453,10 +449,11 @@ void ArrayPlanner::Permute() {
   Phase local;
   for (const auto& [source, target] : op_.pairs) {
     const int from = group_.process_of[source.value()], to = group_.process_of[target.value()];
-    const int from_member = within_[source.value()], to_member = within_[target.value()];
+    const int from_member = group_.member_of[source.value()], to_member = group_.member_of[target.value()];
     if (to == group_.self) has_source[to_member] = true;
     if (from == group_.self && to == group_.self) {
-      local.copies.push_back({Whole(sources[from_member], bytes_), Whole(Output(to_member), bytes_), bytes_});
+      local.copies.push_back(
+          {OnePiece(sources[from_member], bytes_), OnePiece(Output(to_member), bytes_), bytes_});
     } else if (from == group_.self) {
       steps.push_back({StepKind::kSend, to, {kFirstOwnBuffer + from_member}});
     } else if (to == group_.self) {
@@ -465,7 +462,7 @@ void ArrayPlanner::Permute() {
   }
   for (int k = 0; k < members_; ++k) {
     if (has_source[k]) continue;
-    local.copies.push_back({Whole({MemoryRef::kZeros}, bytes_), Whole(Output(k), bytes_), bytes_});
+    local.copies.push_back({OnePiece({MemoryRef::kZeros}, bytes_), OnePiece(Output(k), bytes_), bytes_});
   }
   plan_->before.push_back(std::move(local));
   if (Alone()) return;
@@ -482,7 +479,7 @@ void ArrayPlanner::Broadcast() {
   if (root == group_.self) {
     Phase& phase = Before();
     for (int k = 0; k < members_; ++k)
-      phase.copies.push_back({Whole(Input(0), bytes_), Whole(Output(k), bytes_), bytes_});
+      phase.copies.push_back({OnePiece(Input(0), bytes_), OnePiece(Output(k), bytes_), bytes_});
   }
   if (Alone()) return;
   if (root != group_.self) after_.push_back(CopiesToOtherMembers(bytes_));
@@ -520,27 +517,6 @@ absl::Status PlanArray(const CollectiveOp& op, int array, const GroupView& group
 }
 
 }  // namespace
-
-GroupView::GroupView(std::vector<PartitionId> group, absl::Span<const DeviceId> assignment,
-                     const Topology& topology)
-    : partitions(std::move(group)) {
-  for (int r = 0; r < ranks(); ++r) {
-    const ProcessId process = topology.ProcessOf(assignment[partitions[r].value()]);
-    const auto it = std::find(processes.begin(), processes.end(), process);
-    process_of.push_back(static_cast<int>(it - processes.begin()));
-    if (it == processes.end()) processes.push_back(process);
-    if (process == topology.self) local_ranks.push_back(r);
-  }
-  std::vector<HostId> hosts;
-  for (ProcessId process : processes) {
-    const HostId host = topology.process(process).host;
-    const auto it = std::find(hosts.begin(), hosts.end(), host);
-    host_of.push_back(static_cast<int>(it - hosts.begin()));
-    if (it == hosts.end()) hosts.push_back(host);
-  }
-  const auto here = std::find(processes.begin(), processes.end(), topology.self);
-  self = static_cast<int>(here - processes.begin());
-}
 
 absl::StatusOr<GroupPlan> PlanGroup(const CollectiveOp& op, const GroupView& group,
                                     const PlanOptions& options) {

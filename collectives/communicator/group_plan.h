@@ -8,37 +8,18 @@
 // (process, rank). The packing is skipped where the users' arrays have that order already.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "collectives/algorithms/table.h"
+#include "collectives/communicator/group_view.h"
 #include "collectives/communicator/memory_jobs.h"
 #include "collectives/engine/exchange.h"
-#include "core/base/ids.h"
-#include "core/base/topology.h"
 #include "core/runtime/communicator.h"
 
 namespace shoal {
-
-// A group of partitions, seen from one process.
-struct GroupView {
-  std::vector<PartitionId> partitions;  // by rank
-  std::vector<ProcessId> processes;     // that have members, by first appearance; process ranks count in it
-  std::vector<int> process_of;          // process rank, by rank
-  std::vector<int> local_ranks;         // ranks of this process's members, ascending; "member" counts in it
-  std::vector<int> host_of;             // by process rank: hosts counted by first appearance
-  int self = 0;                         // this process's rank
-
-  GroupView(std::vector<PartitionId> members, absl::Span<const DeviceId> assignment,
-            const Topology& topology);
-  int ranks() const { return static_cast<int>(partitions.size()); }
-  int hosts() const { return *std::max_element(host_of.begin(), host_of.end()) + 1; }
-  int members() const { return static_cast<int>(local_ranks.size()); }
-};
 
 // A ScheduleBuffer of a lane.
 struct LaneMemory {

@@ -28,6 +28,9 @@ struct Rows {
   int64_t row = 0;
   int64_t stride = 0;
 };
+inline Rows OnePiece(const MemoryRef& base, int64_t bytes) {
+  return {base, bytes > 0 ? bytes : 1, 0};  // a row has bytes, though there be none to copy
+}
 
 // Jobs do the `bytes` bytes of their data from byte `begin` on; references and rows are those of byte 0.
 

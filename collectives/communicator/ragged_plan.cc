@@ -18,26 +18,21 @@ class RaggedPlanner {
         group_(group),
         inputs_(inputs),
         row_bytes_(op.arrays[kRows].in.block_elements * ByteWidth(op.arrays[kRows].type)),
-        pieces_(op.arrays[kFirst].elements / group.ranks()) {
-    for (int r = 0; r < group.ranks(); ++r) {
-      const bool is_local = group_.process_of[r] == group_.self;
-      member_of_.push_back(is_local ? local_count_++ : -1);
-    }
-  }
+        pieces_(op.arrays[kFirst].elements / group.ranks()) {}
 
   absl::StatusOr<GroupPlan> Plan() {
     SHOAL_RETURN_IF_ERROR(Check());
     Phase& initial = plan_.before.emplace_back();
     const int64_t bytes = op_.arrays[kInitial].elements * ByteWidth(op_.arrays[kInitial].type);
     for (int k = 0; k < group_.members(); ++k) {
-      initial.copies.push_back(
-          {Whole({MemoryRef::kInput, k, kInitial}, bytes), Whole({MemoryRef::kOutput, k, 0}, bytes), bytes});
+      initial.copies.push_back({OnePiece({MemoryRef::kInput, k, kInitial}, bytes),
+                                OnePiece({MemoryRef::kOutput, k, 0}, bytes), bytes});
     }
     Phase local, after;
     for (int r = 0; r < group_.ranks(); ++r) {
-      if (member_of_[r] < 0) continue;
+      if (!group_.IsLocal(r)) continue;
       for (int t = 0; t < group_.ranks(); ++t) {
-        if (member_of_[t] >= 0) SHOAL_RETURN_IF_ERROR(AddLocal(r, t, local));
+        if (group_.IsLocal(t)) SHOAL_RETURN_IF_ERROR(AddLocal(r, t, local));
       }
     }
     if (group_.processes.size() > 1) AddRemote(local, after);
@@ -47,7 +42,6 @@ class RaggedPlanner {
   }
 
  private:
-  static Rows Whole(MemoryRef ref, int64_t bytes) { return {ref, std::max<int64_t>(bytes, 1), 0}; }
   int64_t Number(int member, InputNumber input, int rank, int64_t piece) const {
     return static_cast<const int64_t*>(inputs_[member][input])[rank * pieces_ + piece];
   }
@@ -59,7 +53,7 @@ class RaggedPlanner {
   }
   void AddCopy(MemoryRef from, MemoryRef to, int64_t rows, Phase& phase) const {
     const int64_t bytes = rows * row_bytes_;
-    if (bytes > 0) phase.copies.push_back({Whole(from, bytes), Whole(to, bytes), bytes});
+    if (bytes > 0) phase.copies.push_back({OnePiece(from, bytes), OnePiece(to, bytes), bytes});
   }
 
   absl::Status Check() const {
@@ -86,7 +80,7 @@ class RaggedPlanner {
   }
 
   absl::Status AddLocal(int from, int to, Phase& phase) const {
-    const int sender = member_of_[from], receiver = member_of_[to];
+    const int sender = group_.member_of[from], receiver = group_.member_of[to];
     for (int64_t i = 0; i < pieces_; ++i) {
       const int64_t sent = Number(sender, kSent, to, i), received = Number(receiver, kReceived, from, i);
       if (sent != received) {
@@ -111,8 +105,8 @@ class RaggedPlanner {
       for (int from : group_.local_ranks) {
         ForRanksOf(process, [&](int to) {
           for (int64_t i = 0; i < pieces_; ++i) {
-            const int64_t rows = Number(member_of_[from], kSent, to, i);
-            AddCopy(RowsAt(member_of_[from], Number(member_of_[from], kFirst, to, i)),
+            const int64_t rows = Number(group_.member_of[from], kSent, to, i);
+            AddCopy(RowsAt(group_.member_of[from], Number(group_.member_of[from], kFirst, to, i)),
                     {MemoryRef::kStaging, sent.index, 0, at}, rows, before);
             at += rows * row_bytes_;
           }
@@ -125,9 +119,10 @@ class RaggedPlanner {
       ForRanksOf(process, [&](int from) {
         for (int to : group_.local_ranks) {
           for (int64_t i = 0; i < pieces_; ++i) {
-            const int64_t rows = Number(member_of_[to], kReceived, from, i);
+            const int64_t rows = Number(group_.member_of[to], kReceived, from, i);
             AddCopy({MemoryRef::kStaging, received.index, 0, at - total_sent},
-                    ResultAt(member_of_[to], Number(member_of_[to], kTarget, from, i)), rows, after);
+                    ResultAt(group_.member_of[to], Number(group_.member_of[to], kTarget, from, i)), rows,
+                    after);
             at += rows * row_bytes_;
           }
         }
@@ -165,8 +160,6 @@ class RaggedPlanner {
   const absl::Span<const void* const* const> inputs_;
   const int64_t row_bytes_;
   const int64_t pieces_;  // of every pair of members
-  std::vector<int> member_of_;
-  int local_count_ = 0;
   GroupPlan plan_;
 };
 

@@ -59,17 +59,24 @@ World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires,
 
 World::~World() = default;
 
+GroupCommunicator::Options World::OptionsWith(absl::string_view algorithms) const {
+  return {.timeout = options_.timeout,
+          .deterministic = options_.deterministic,
+          .algorithms = std::string(algorithms),
+          .staging = staging_,
+          .workers = ShareOfCores(topology_)};
+}
+
 absl::StatusOr<std::shared_ptr<Communicator>> World::GetCommunicator(absl::Span<const DeviceId> assignment) {
-  return Register(assignment, {options_.timeout, options_.deterministic, options_.algorithms, options_.table,
-                               staging_, ShareOfCores(topology_)});
+  GroupCommunicator::Options options = OptionsWith(options_.algorithms);
+  options.table = options_.table;
+  return Register(assignment, std::move(options));
 }
 
 absl::StatusOr<std::shared_ptr<Communicator>> World::CommunicatorOf(absl::Span<const DeviceId> assignment,
                                                                     absl::string_view algorithms) {
   SHOAL_RETURN_IF_ERROR(CheckAlgorithms(algorithms));
-  GroupCommunicator::Options options{options_.timeout, options_.deterministic, std::string(algorithms)};
-  options.staging = staging_;
-  options.workers = ShareOfCores(topology_);
+  GroupCommunicator::Options options = OptionsWith(algorithms);
   options.own_name = true;
   return Register(assignment, std::move(options));
 }

@@ -33,6 +33,7 @@ class World : public CollectiveWorld {
 
  private:
   std::vector<std::shared_ptr<GroupCommunicator>> Communicators();
+  GroupCommunicator::Options OptionsWith(absl::string_view algorithms) const;
   std::shared_ptr<GroupCommunicator> Find(uint64_t communicator);
   absl::StatusOr<std::shared_ptr<Communicator>> Register(absl::Span<const DeviceId> assignment,
                                                          GroupCommunicator::Options options);

@@ -20,8 +20,8 @@ class BulkList {
     bool sending = false;
     ProcessId peer;
     uint64_t id = 0;
-    absl::InlinedVector<void*, 1> requests =
-        {};                                  // one a piece; none: the library is done with it, or refused it
+    // One a piece; none: the library is done with it, or refused it.
+    absl::InlinedVector<void*, 1> requests = {};
     absl::Status status = absl::OkStatus();  // why it refused
   };
   // What becomes of requests, given by where they stand: 0 while one is under way, below 0 if it failed.

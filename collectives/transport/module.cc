@@ -2,9 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -41,12 +39,6 @@ absl::StatusOr<void*> ModuleSymbol(absl::string_view file, absl::string_view bui
   }
   return absl::UnavailableError(
       absl::StrCat(file, " cannot be loaded (", absl::StrJoin(failures, "; "), ")"));
-}
-
-bool HasRdmaDevice() {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
-  return !error && devices != std::filesystem::directory_iterator();
 }
 
 }  // namespace shoal

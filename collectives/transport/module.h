@@ -3,7 +3,9 @@
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/status.h"
 
 namespace shoal {
 
@@ -12,11 +14,19 @@ namespace shoal {
 absl::StatusOr<void*> ModuleSymbol(absl::string_view file, absl::string_view build_path,
                                    absl::string_view symbol);
 
-// Whether this host has a network device that reads and writes memory by itself. Without one, an outside
-// library's own handshake for large data is to be avoided: over TCP the answer queues behind all data that
-// goes the other way, so that one direction waits for the end of the other. Our own handshake, made before
-// any data goes, is enough. Two hosts of two processes over 1 Gbit/s, 32 MiB, with it and without: all-reduce
-// 1.8 and 1.35 times what the wire needs.
-bool HasRdmaDevice();
+// What the module's one function, `symbol`, returns: a table of calls, whose first field is its version. The
+// same failure, and Unavailable where the module is of another version than `version`; `library` is what it
+// brings, for messages.
+template <typename Table>
+absl::StatusOr<const Table*> ModuleTable(absl::string_view library, absl::string_view file,
+                                         absl::string_view build_path, absl::string_view symbol,
+                                         int version) {
+  const absl::StatusOr<void*> address = ModuleSymbol(file, build_path, symbol);
+  if (!address.ok()) return Annotate(address.status(), absl::StrCat(library, " is not available"));
+  const Table* table = reinterpret_cast<const Table* (*)()>(*address)();
+  if (table->version == version) return table;
+  return absl::UnavailableError(absl::StrCat(
+      file, " is of another version of Shoal than the plugin: install both anew (pip install .)"));
+}
 
 }  // namespace shoal

@@ -33,17 +33,6 @@ namespace {
 
 std::atomic<bool> finalizes{false}, do_not_finalize{false};
 
-absl::StatusOr<const ShoalMpiTable*> OpenModule() {
-  const absl::StatusOr<void*> symbol =
-      ModuleSymbol("libshoal_mpi.so", SHOAL_MPI_MODULE_BUILD_PATH, "ShoalMpiModule");
-  if (!symbol.ok()) return Annotate(symbol.status(), "MPI is not available");
-  const ShoalMpiTable* table = reinterpret_cast<const ShoalMpiTable* (*)()>(*symbol)();
-  if (table->version != kShoalMpiVersion)
-    return absl::UnavailableError(
-        "libshoal_mpi.so is of another version of Shoal than the plugin: install both anew (pip install .)");
-  return table;
-}
-
 // Finalising waits for the peers, who may be busy for long after we are done; so we wait as long as for any
 // collective, and then leave all the same.
 void FinalizeAtExit(int exit_status, void* table) {
@@ -143,16 +132,16 @@ absl::StatusOr<Mpi*> Mpi::Load() {
 }
 
 absl::StatusOr<Mpi*> Mpi::LoadOnce() {
-  const absl::StatusOr<const ShoalMpiTable*> table = OpenModule();
-  if (!table.ok()) return table.status();
-  SHOAL_RETURN_IF_ERROR(CheckFamily(**table));
-  Mpi* mpi = new Mpi(*table);
+  SHOAL_ASSIGN_OR_RETURN(const ShoalMpiTable* table,
+                         ModuleTable<ShoalMpiTable>("MPI", "libshoal_mpi.so", SHOAL_MPI_MODULE_BUILD_PATH,
+                                                    "ShoalMpiModule", kShoalMpiVersion));
+  SHOAL_RETURN_IF_ERROR(CheckFamily(*table));
+  Mpi* mpi = new Mpi(table);
   int started_here = 0;
   KeepHostsApart();
-  if ((*table)->init(&mpi->rank_, &mpi->size_, &started_here) < 0)
-    return MpiError(*table, "MPI cannot start");
+  if (table->init(&mpi->rank_, &mpi->size_, &started_here) < 0) return MpiError(table, "MPI cannot start");
   if (started_here != 0) {
-    on_exit(FinalizeAtExit, const_cast<ShoalMpiTable*>(*table));
+    on_exit(FinalizeAtExit, const_cast<ShoalMpiTable*>(table));
     finalizes = true;
   }
   SHOAL_LOG_AT(1) << "MPI: rank " << mpi->rank_ << " of " << mpi->size_

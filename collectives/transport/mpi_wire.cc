@@ -1,14 +1,14 @@
 #include "collectives/transport/mpi_wire.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "collectives/transport/module.h"
 #include "collectives/transport/mpi_module/mpi_module.h"
+#include "collectives/transport/packed_frame.h"
+#include "collectives/transport/rdma_device.h"
 #include "core/base/log.h"
 #include "core/base/status.h"
 
@@ -87,9 +87,7 @@ bool MpiWire::TrySend(ProcessId to, const FrameHeader& header, absl::Span<const 
     frame = std::move(spare_.back());
     spare_.pop_back();
   }
-  frame.bytes.resize(sizeof(header) + payload.size());
-  std::memcpy(frame.bytes.data(), &header, sizeof(header));
-  if (!payload.empty()) std::memcpy(frame.bytes.data() + sizeof(header), payload.data(), payload.size());
+  PackFrame(header, payload, &frame.bytes);
   const int sent = mpi_->table().send_frame(frame.bytes.data(), static_cast<long>(frame.bytes.size()),
                                             ranks_[to.value()], &frame.request);
   // A peer that cannot be sent to is found by its silence.
@@ -118,11 +116,7 @@ bool MpiWire::TakeFrames(FrameSink* sink) {
       continue;
     }
     worked = true;
-    FrameHeader header;
-    if (state > 0 && frame->bytes.size() >= sizeof(header)) {
-      std::memcpy(&header, frame->bytes.data(), sizeof(header));
-      sink->OnFrame(frame->from, header, absl::MakeConstSpan(frame->bytes).subspan(sizeof(header)));
-    }
+    if (state > 0) DeliverFrame(frame->from, frame->bytes, sink);
     frame = arriving_.erase(frame);
   }
   return worked;

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "collectives/transport/bulk_list.h"
-#include "collectives/transport/module.h"
 #include "collectives/transport/mpi.h"
+#include "collectives/transport/rdma_device.h"
 #include "collectives/transport/wire.h"
 #include "core/base/key_value_store.h"
 #include "core/base/topology.h"
@@ -57,7 +57,7 @@ class MpiWire : public Wire {
                                        /*pushes=*/!HasRdmaDevice()};
   std::vector<int> ranks_;            // MPI rank by process; -1 for self
   std::vector<ProcessId> processes_;  // by MPI rank
-  bool all_eager_ = true;             // no process of the job has RDMA (module.h)
+  bool all_eager_ = true;             // no process of the job has RDMA (rdma_device.h)
   std::deque<SentFrame> sent_;        // not yet taken by MPI
   std::vector<SentFrame> spare_;
   std::deque<ArrivingFrame> arriving_;  // under way, or behind one of the same sender that is

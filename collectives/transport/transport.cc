@@ -356,31 +356,34 @@ bool Transport::TakeAnnouncement(ProcessId from, const FrameHeader& header, absl
   return true;
 }
 
+// A whole message, or the announcement of a bulk; `payload` is the message's alone.
+void Transport::TakeMessage(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) {
+  const bool is_bulk = header.kind == FrameKind::kBulk;
+  if (cancelled_.contains(header.tag.collective)) {
+    if (is_bulk) FinishBulk(from, header.bulk_id);
+    return;
+  }
+  const Key key{from, header.tag};
+  if (const auto it = wanted_.find(key); it != wanted_.end()) {
+    const Wanted wanted = it->second;
+    wanted_.erase(it);
+    return is_bulk ? MatchBulk(from, header, wanted) : Match(from, payload, wanted);
+  }
+  Arrived arrived{header, {}};
+  if (!is_bulk) {
+    arrived.header.length = static_cast<uint32_t>(payload.size());
+    arrived.payload = pool_.Take(payload.size());
+    if (!payload.empty()) std::memcpy(arrived.payload.bytes.get(), payload.data(), payload.size());
+  }
+  arrived_.insert_or_assign(key, std::move(arrived));
+}
+
 void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) {
   switch (header.kind) {
     case FrameKind::kEager:
-    case FrameKind::kBulk: {
-      if (!TakeAnnouncement(from, header, &payload)) return;
-      if (cancelled_.contains(header.tag.collective)) {
-        if (header.kind == FrameKind::kBulk) FinishBulk(from, header.bulk_id);
-        return;
-      }
-      const Key key{from, header.tag};
-      const auto it = wanted_.find(key);
-      if (it == wanted_.end()) {
-        Arrived arrived{header, {}};
-        if (header.kind == FrameKind::kEager) {
-          arrived.header.length = static_cast<uint32_t>(payload.size());
-          arrived.payload = pool_.Take(payload.size());
-          if (!payload.empty()) std::memcpy(arrived.payload.bytes.get(), payload.data(), payload.size());
-        }
-        arrived_.insert_or_assign(key, std::move(arrived));
-        return;
-      }
-      const Wanted wanted = it->second;
-      wanted_.erase(it);
-      return header.kind == FrameKind::kBulk ? MatchBulk(from, header, wanted) : Match(from, payload, wanted);
-    }
+    case FrameKind::kBulk:
+      if (TakeAnnouncement(from, header, &payload)) TakeMessage(from, header, payload);
+      return;
     case FrameKind::kPushed:
       TakeAnnouncement(from, header, &payload);
       return TakePushed(from, header);

@@ -185,6 +185,7 @@ class Transport : private FrameSink {
   void SendEager(ProcessId to, const MessageTag& tag, absl::Span<const char> data,
                  absl::Span<const char> announcement);
   bool TakeAnnouncement(ProcessId from, const FrameHeader& header, absl::Span<const char>* payload);
+  void TakeMessage(ProcessId from, const FrameHeader& header, absl::Span<const char> payload);
   void SendFrame(ProcessId to, const FrameHeader& header, absl::Span<const char> payload);
   void Want(ProcessId from, const MessageTag& tag, Wanted wanted);
   void Match(ProcessId from, absl::Span<const char> payload, const Wanted& wanted);

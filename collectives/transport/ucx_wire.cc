@@ -3,12 +3,12 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "collectives/transport/module.h"
+#include "collectives/transport/packed_frame.h"
 #include "collectives/transport/ucx_module/ucx_module.h"
 #include "core/base/log.h"
 #include "core/base/process_name.h"
@@ -54,14 +54,8 @@ void SetDefaults() {
 
 absl::StatusOr<const ShoalUcxTable*> LoadModule() {
   SetDefaults();
-  const absl::StatusOr<void*> symbol =
-      ModuleSymbol("libshoal_ucx.so", SHOAL_UCX_MODULE_BUILD_PATH, "ShoalUcxModule");
-  if (!symbol.ok()) return Annotate(symbol.status(), "UCX is not available");
-  const ShoalUcxTable* table = reinterpret_cast<const ShoalUcxTable* (*)()>(*symbol)();
-  if (table->version != kShoalUcxVersion)
-    return absl::UnavailableError(
-        "libshoal_ucx.so is of another version of Shoal than the plugin: install both anew (pip install .)");
-  return table;
+  return ModuleTable<ShoalUcxTable>("UCX", "libshoal_ucx.so", SHOAL_UCX_MODULE_BUILD_PATH, "ShoalUcxModule",
+                                    kShoalUcxVersion);
 }
 
 }  // namespace
@@ -124,9 +118,7 @@ bool UcxWire::FreeSentFrames() {
 bool UcxWire::TrySend(ProcessId to, const FrameHeader& header, absl::Span<const char> payload) {
   if (sent_.size() >= kFramesUnderWay) return false;
   Frame frame;
-  frame.bytes.resize(sizeof(header) + payload.size());
-  std::memcpy(frame.bytes.data(), &header, sizeof(header));
-  if (!payload.empty()) std::memcpy(frame.bytes.data() + sizeof(header), payload.data(), payload.size());
+  PackFrame(header, payload, &frame.bytes);
   // The bytes stay where they are when the frame moves. A peer that cannot be sent to is found as broken.
   const int sent = ucx_->send(worker_, to.value(), Tag(topology_.self), frame.bytes.data(),
                               static_cast<long>(frame.bytes.size()), &frame.request);
@@ -150,10 +142,7 @@ bool UcxWire::TakeFrames(FrameSink* sink) {
     const Frame frame = std::move(arriving_.front());
     arriving_.pop_front();
     worked = true;
-    if (state < 0 || frame.bytes.size() < sizeof(FrameHeader)) continue;
-    FrameHeader header;
-    std::memcpy(&header, frame.bytes.data(), sizeof(header));
-    sink->OnFrame(frame.from, header, absl::MakeConstSpan(frame.bytes).subspan(sizeof(header)));
+    if (state > 0) DeliverFrame(frame.from, frame.bytes, sink);
   }
   return worked;
 }

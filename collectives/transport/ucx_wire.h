@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "collectives/transport/bulk_list.h"
-#include "collectives/transport/module.h"
+#include "collectives/transport/rdma_device.h"
 #include "collectives/transport/wire.h"
 #include "core/base/key_value_store.h"
 #include "core/base/topology.h"

@@ -9,7 +9,6 @@
 #include "core/ops/builder.h"
 #include "core/ops/map.h"
 #include "core/ops/reduction.h"
-#include "core/passes/inline_calls.h"
 
 namespace shoal {
 namespace {
@@ -147,7 +146,6 @@ absl::StatusOr<bool> ExpandReducers(Module& module) {
           absl::StrCat("%", computation->name(), " has a cycle after expand_reducers"));
     changed |= here;
   }
-  if (changed) SHOAL_RETURN_IF_ERROR(InlineCalls(module).status());  // reducers that Map calls by element
   return changed;
 }
 

@@ -6,8 +6,8 @@
 //  -> p = all-to-all(x, in k parts);  y = all-gather(f(...f(f(p[0], p[1]), p[2])..., p[k-1]))
 //
 // which sends what a ring would; a small array is gathered whole instead, in one round. Among groups of
-// different sizes each member in turn broadcasts its array. Where f is not elementwise (it has a loop), a loop
-// does it for one element after the other.
+// different sizes each member in turn broadcasts its array. Where f is not elementwise (it has a loop), a
+// loop calls it for one element after the other (core/ops/map.h).
 #pragma once
 
 #include "absl/status/statusor.h"

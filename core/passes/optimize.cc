@@ -43,6 +43,7 @@ absl::StatusOr<bool> Optimize(Module& module, const PassObserver& observer) {
   SHOAL_ASSIGN_OR_RETURN(bool removed, RunPasses({kRemoveBarriers}, module, observer));
   // Once reducers are simple, and before collectives are combined.
   SHOAL_ASSIGN_OR_RETURN(bool expanded, RunPasses({kExpandReducers}, module, observer));
+  if (expanded) SHOAL_RETURN_IF_ERROR(RunPasses({kInlineCalls}, module, observer).status());
   SHOAL_ASSIGN_OR_RETURN(bool combined, RunPasses({kCombineCollectives}, module, observer));
   if (removed || expanded) SHOAL_RETURN_IF_ERROR(RunPasses({kSimplify, kDce}, module, observer).status());
   return inlined || simplified || removed || expanded || combined;

@@ -26,37 +26,32 @@ struct CustomCallRegistry::Impl {
   std::vector<Factory> fallbacks;                       // guarded by mutex
 };
 
+CustomCallRegistry::CustomCallRegistry() : impl_(new Impl) {
+  Register(kRandomStateTarget, MakeRandomState);
+  Register("dce_sink", [](const CustomCallSite&) { return std::make_unique<Sink>(); });
+}
+
 CustomCallRegistry& CustomCallRegistry::Get() {
-  static auto* const registry = [] {
-    auto* made = new CustomCallRegistry();
-    made->Register(kRandomStateTarget, MakeRandomState);
-    made->Register("dce_sink", [](const CustomCallSite&) { return std::make_unique<Sink>(); });
-    return made;
-  }();
+  static auto* const registry = new CustomCallRegistry;
   return *registry;
 }
 
-CustomCallRegistry::Impl& CustomCallRegistry::impl() const {
-  static auto* const impl = new Impl();
-  return *impl;
-}
-
 void CustomCallRegistry::Register(absl::string_view target, Factory factory) {
-  std::lock_guard<std::mutex> lock(impl().mutex);
-  impl().factories[std::string(target)] = std::move(factory);
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->factories[std::string(target)] = std::move(factory);
 }
 
 void CustomCallRegistry::RegisterFallback(Factory factory) {
-  std::lock_guard<std::mutex> lock(impl().mutex);
-  impl().fallbacks.push_back(std::move(factory));
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->fallbacks.push_back(std::move(factory));
 }
 
 absl::StatusOr<std::unique_ptr<CustomCall>> CustomCallRegistry::Prepare(const CustomCallSite& site) const {
   std::vector<Factory> candidates;
   {
-    std::lock_guard<std::mutex> lock(impl().mutex);
-    const auto it = impl().factories.find(site.target);
-    candidates = it == impl().factories.end() ? impl().fallbacks : std::vector<Factory>{it->second};
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    const auto it = impl_->factories.find(site.target);
+    candidates = it == impl_->factories.end() ? impl_->fallbacks : std::vector<Factory>{it->second};
   }
   for (const Factory& factory : candidates) {
     absl::StatusOr<std::unique_ptr<CustomCall>> call = factory(site);

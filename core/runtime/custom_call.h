@@ -58,9 +58,9 @@ class CustomCallRegistry {
   absl::StatusOr<std::unique_ptr<CustomCall>> Prepare(const CustomCallSite& site) const;
 
  private:
-  CustomCallRegistry() = default;
+  CustomCallRegistry();
   struct Impl;
-  Impl& impl() const;
+  Impl* const impl_;
 };
 
 }  // namespace shoal

@@ -53,19 +53,19 @@ class Accesses {
   // Adds the steps that `step` must come after; then counts its uses.
   void Add(int step, absl::Span<const SliceUse> uses, std::vector<int>& before) {
     for (const SliceUse& use : uses) {
-      Blocks& blocks = blocks_[use.slice.base];
+      Extents& extents = extents_[use.slice.base];
       const int64_t begin = use.slice.offset, end = begin + use.slice.bytes;
-      Cut(blocks, begin);
-      Cut(blocks, end);
-      for (auto it = blocks.lower_bound(begin); it != blocks.end() && it->first < end; ++it) {
+      Cut(extents, begin);
+      Cut(extents, end);
+      for (auto it = extents.lower_bound(begin); it != extents.end() && it->first < end; ++it) {
         Access& access = it->second;
         if (use.writes) before.insert(before.end(), access.readers.begin(), access.readers.end());
         if (access.writer >= 0) before.push_back(access.writer);
         if (!use.writes) access.readers.push_back(step);
       }
       if (!use.writes) continue;
-      blocks.erase(blocks.lower_bound(begin), blocks.lower_bound(end));
-      blocks[begin].writer = step;
+      extents.erase(extents.lower_bound(begin), extents.lower_bound(end));
+      extents[begin].writer = step;
     }
     before.erase(std::remove(before.begin(), before.end(), step), before.end());
     std::sort(before.begin(), before.end());
@@ -77,15 +77,15 @@ class Accesses {
     int writer = -1;
     std::vector<int> readers;  // since then
   };
-  using Blocks = std::map<int64_t, Access>;  // by where the block starts; it ends where the next one starts
+  using Extents = std::map<int64_t, Access>;  // by where one starts; it ends where the next one starts
 
-  static void Cut(Blocks& blocks, int64_t at) {
-    auto next = blocks.lower_bound(at);
-    if (next != blocks.end() && next->first == at) return;
-    blocks.emplace_hint(next, at, next == blocks.begin() ? Access{} : std::prev(next)->second);
+  static void Cut(Extents& extents, int64_t at) {
+    auto next = extents.lower_bound(at);
+    if (next != extents.end() && next->first == at) return;
+    extents.emplace_hint(next, at, next == extents.begin() ? Access{} : std::prev(next)->second);
   }
 
-  absl::flat_hash_map<int32_t, Blocks> blocks_;
+  absl::flat_hash_map<int32_t, Extents> extents_;
 };
 
 // Starts a step, by a caller that is `idle` till it ends or is not; keeps a place for it in the timeline if

@@ -24,6 +24,8 @@ struct WaitingThreads::Impl {
   size_t threads = 0;                       // guarded by mutex
   size_t free = 0;                          // threads that wait for a task; guarded by mutex
 
+  // Starts a detached thread in Work. Returns 0 or an errno. Not a std::thread: its stack has no size to set.
+  int StartThread();
   void Work() {
     std::unique_lock<std::mutex> lock(mutex);
     while (true) {
@@ -41,9 +43,7 @@ struct WaitingThreads::Impl {
   }
 };
 
-// Starts a detached thread in all->Work(). Returns 0 or an errno. Not a std::thread: its stack has no size to
-// set.
-int WaitingThreads::StartThread(Impl* all) {
+int WaitingThreads::Impl::StartThread() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -51,37 +51,33 @@ int WaitingThreads::StartThread(Impl* all) {
   pthread_t thread;
   const int error = pthread_create(
       &thread, &attributes,
-      [](void* all) -> void* {
-        static_cast<Impl*>(all)->Work();
+      [](void* impl) -> void* {
+        static_cast<Impl*>(impl)->Work();
         return nullptr;
       },
-      all);
+      this);
   pthread_attr_destroy(&attributes);
   return error;
 }
+
+WaitingThreads::WaitingThreads() : impl_(new Impl) {}
 
 WaitingThreads& WaitingThreads::Get() {
   static auto* const threads = new WaitingThreads;
   return *threads;
 }
 
-WaitingThreads::Impl& WaitingThreads::impl() const {
-  static auto* const impl = new Impl;
-  return *impl;
-}
-
 void WaitingThreads::Submit(std::function<void()> task) {
-  Impl& all = impl();
-  std::lock_guard<std::mutex> lock(all.mutex);
-  all.tasks.push_back(std::move(task));
-  if (all.tasks.size() <= all.free) {
-    all.changed.notify_one();
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->tasks.push_back(std::move(task));
+  if (impl_->tasks.size() <= impl_->free) {
+    impl_->changed.notify_one();
     return;
   }
-  if (const int error = StartThread(&all); error == 0) {
-    ++all.threads;
-  } else if (all.threads == 0) {
-    all.tasks.pop_back();
+  if (const int error = impl_->StartThread(); error == 0) {
+    ++impl_->threads;
+  } else if (impl_->threads == 0) {
+    impl_->tasks.pop_back();
     throw std::system_error(error, std::generic_category(), "a thread for host callbacks");
   }
   // Else the system gives no more threads: one that is there takes the task after its own.

@@ -17,10 +17,9 @@ class WaitingThreads {
   void Submit(std::function<void()> task);
 
  private:
-  WaitingThreads() = default;
+  WaitingThreads();
   struct Impl;
-  Impl& impl() const;
-  static int StartThread(Impl* all);
+  Impl* const impl_;
 };
 
 // While one lives, the thread that made it is at work that may wait, on whichever thread that is. What such

@@ -48,8 +48,7 @@ constexpr char kHelp[] =
     "ended (default 5)\n"
     "\n"
     "JAX_PLATFORMS becomes shoal where it is not set. Process 0 reads the input, the others have none. The "
-    "exit "
-    "code is that of the process that failed first.\n";
+    "exit code is that of the process that failed first.\n";
 
 struct Arguments {
   int processes = 0;
@@ -149,9 +148,9 @@ void BindTo(const std::vector<int>& cpus) {
   _exit(127);
 }
 
-class Run {
+class Processes {
  public:
-  explicit Run(const Arguments& arguments) : arguments_(arguments) {
+  explicit Processes(const Arguments& arguments) : arguments_(arguments) {
     if (arguments_.bind) shares_ = shoal::ShareCores(shoal::AllowedCores(), arguments_.processes);
     prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a process leaves behind becomes a child of ours
     sigemptyset(&signals_);
@@ -306,4 +305,4 @@ class Run {
 
 }  // namespace
 
-int main(int argc, char** argv) { return Run(Parse(argc, argv)).ToTheEnd(); }
+int main(int argc, char** argv) { return Processes(Parse(argc, argv)).ToTheEnd(); }

@@ -26,8 +26,8 @@ struct JobOptions {
   // ...).
   std::optional<int> process_id;
   std::optional<int> process_count;
-  KeyValueStore* store =
-      nullptr;  // the caller's (JAX's callbacks); null: the launcher finds one. Outlives the job.
+  // The caller's (JAX's callbacks); null: the launcher finds one. Outlives the job.
+  KeyValueStore* store = nullptr;
   // HOST:PORT where process 0 may listen, for a caller that gives neither a store nor has a launcher; may be
   // empty.
   std::string coordinator;

@@ -13,8 +13,8 @@ namespace shoal {
 struct StoreCallbacks {
   std::function<absl::Status(absl::string_view key, absl::string_view value)> put;
   std::function<absl::StatusOr<std::string>(absl::string_view key, absl::Duration timeout)> get;
-  std::function<absl::StatusOr<std::string>(absl::string_view key)>
-      try_get;  // may be empty: then `get` is asked briefly
+  // May be empty: then `get` is asked briefly.
+  std::function<absl::StatusOr<std::string>(absl::string_view key)> try_get;
 };
 
 class CallbackStore : public KeyValueStore {

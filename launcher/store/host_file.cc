@@ -96,13 +96,19 @@ class RootLock {
 
 int64_t ByteOf(ProcessId process) { return FileStore::kFreeForLocks + process.value(); }
 
-// Whether another process holds a lock on one of these bytes; `count` 0: all from there.
-bool IsHeld(int file, int64_t first, int64_t count) {
+// On `count` bytes; 0: all from `first` on.
+struct flock LockOn(int64_t first, int64_t count) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = first;
   lock.l_len = count;
+  return lock;
+}
+
+// Whether another process holds a lock on one of these bytes.
+bool IsHeld(int file, int64_t first, int64_t count) {
+  struct flock lock = LockOn(first, count);
   return fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
@@ -133,11 +139,7 @@ absl::StatusOr<bool> HostFile::TakePlace(absl::string_view job, int process_coun
     SHOAL_ASSIGN_OR_RETURN(store_, FileStore::Open(path_));
   }
   if (store_->TryGet(EnteredKey(self_)).ok()) return false;
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = ByteOf(self_);
-  lock.l_len = 1;
+  struct flock lock = LockOn(ByteOf(self_), 1);
   if (fcntl(store_->file(), F_SETLK, &lock) != 0) return SystemError("cannot lock", path_);
   // After the lock: who looks now must not take us for dead.
   SHOAL_RETURN_IF_ERROR(store_->Set(EnteredKey(self_), ""));

@@ -8,10 +8,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -34,45 +34,17 @@ struct StoreRequest {
   std::string value;
 };
 
-inline constexpr size_t kRequestHead = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(uint32_t);
+std::string EncodeRequest(StoreOp op, uint64_t timeout_ms, absl::string_view key, absl::string_view value);
+// InvalidArgument where the bytes are no request.
+absl::StatusOr<StoreRequest> DecodeRequest(absl::string_view bytes);
 
-inline std::string EncodeRequest(StoreOp op, uint64_t timeout_ms, absl::string_view key,
-                                 absl::string_view value) {
-  const uint32_t key_size = static_cast<uint32_t>(key.size());
-  std::string bytes(1, static_cast<char>(op));
-  bytes.append(reinterpret_cast<const char*>(&timeout_ms), sizeof(timeout_ms));
-  bytes.append(reinterpret_cast<const char*>(&key_size), sizeof(key_size));
-  bytes.append(key.data(), key.size());
-  bytes.append(value.data(), value.size());
-  return bytes;
-}
+std::string EncodeReply(const absl::StatusOr<std::string>& reply);
+// The reply; Unavailable where the bytes are none.
+absl::StatusOr<std::string> DecodeReply(absl::string_view bytes);
 
-inline absl::StatusOr<StoreRequest> DecodeRequest(absl::string_view bytes) {
-  if (bytes.size() < kRequestHead) return absl::InvalidArgumentError("a request is cut short");
-  StoreRequest request;
-  request.op = static_cast<StoreOp>(bytes[0]);
-  uint32_t key_size;
-  std::memcpy(&request.timeout_ms, bytes.data() + 1, sizeof(request.timeout_ms));
-  std::memcpy(&key_size, bytes.data() + 1 + sizeof(request.timeout_ms), sizeof(key_size));
-  bytes.remove_prefix(kRequestHead);
-  if (bytes.size() < key_size) return absl::InvalidArgumentError("a request is cut short");
-  request.key = std::string(bytes.substr(0, key_size));
-  request.value = std::string(bytes.substr(key_size));
-  return request;
-}
-
-inline std::string EncodeReply(const absl::StatusOr<std::string>& reply) {
-  std::string bytes(1, static_cast<char>(reply.status().code()));
-  bytes += reply.ok() ? *reply : std::string(reply.status().message());
-  return bytes;
-}
-
-inline absl::StatusOr<std::string> DecodeReply(absl::string_view bytes) {
-  if (bytes.empty()) return absl::UnavailableError("an empty reply");
-  const auto code = static_cast<absl::StatusCode>(bytes[0]);
-  if (code == absl::StatusCode::kOk) return std::string(bytes.substr(1));
-  if (bytes.size() == 1) return absl::UnavailableError("a reply that is an error without a message");
-  return absl::Status(code, bytes.substr(1));
-}
+// The value of a reply to kList: a frame (socket.h) of each key, and of its value behind it.
+using StoreEntries = std::vector<std::pair<std::string, std::string>>;
+std::string EncodeList(const StoreEntries& entries);
+absl::StatusOr<StoreEntries> DecodeList(absl::string_view bytes);
 
 }  // namespace shoal

@@ -185,7 +185,7 @@ absl::StatusOr<std::string> TcpServer::Answer(Connection& connection, const Stor
       connection.will_value = request.value;
       return std::string();
     case StoreOp::kList: {
-      std::vector<std::pair<std::string, std::string>> entries;
+      StoreEntries entries;
       for (auto it = values_.lower_bound(request.key);
            it != values_.end() && absl::StartsWith(it->first, request.key); ++it) {
         entries.emplace_back(*it);
@@ -228,31 +228,6 @@ void TcpServer::Bury() {
   connections_.erase(std::remove_if(connections_.begin(), connections_.end(),
                                     [](const auto& connection) { return connection->closed; }),
                      connections_.end());
-}
-
-std::string EncodeList(const std::vector<std::pair<std::string, std::string>>& entries) {
-  std::string bytes;
-  for (const auto& [key, value] : entries) {
-    AppendFrame(key, &bytes);
-    AppendFrame(value, &bytes);
-  }
-  return bytes;
-}
-
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> DecodeList(absl::string_view bytes) {
-  std::vector<std::string> parts;
-  while (!bytes.empty()) {
-    if (bytes.size() < kFrameHead || bytes.size() - kFrameHead < FrameSize(bytes.data())) {
-      return absl::UnavailableError("a list of keys is cut short");
-    }
-    parts.emplace_back(bytes.substr(kFrameHead, FrameSize(bytes.data())));
-    bytes.remove_prefix(kFrameHead + parts.back().size());
-  }
-  if (parts.size() % 2 != 0) return absl::UnavailableError("a list of keys is cut short");
-  std::vector<std::pair<std::string, std::string>> entries;
-  for (size_t i = 0; i < parts.size(); i += 2)
-    entries.emplace_back(std::move(parts[i]), std::move(parts[i + 1]));
-  return entries;
 }
 
 }  // namespace shoal

@@ -13,7 +13,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -72,9 +71,5 @@ class TcpServer {
 
   std::thread thread_;
 };
-
-// The reply to kList and back: u32 size and bytes of key, then of value, and so on.
-std::string EncodeList(const std::vector<std::pair<std::string, std::string>>& entries);
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> DecodeList(absl::string_view bytes);
 
 }  // namespace shoal

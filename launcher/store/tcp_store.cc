@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/base/status.h"
-#include "launcher/store/tcp_server.h"
 
 namespace shoal {
 namespace {
@@ -127,19 +126,19 @@ absl::StatusOr<std::unique_ptr<TcpStore::Session>> TcpStore::SetWhenLost(absl::s
   return std::make_unique<Session>(std::move(socket));
 }
 
-absl::StatusOr<std::optional<TcpStore::Session::Entries>> TcpStore::Session::List(absl::string_view prefix,
-                                                                                  absl::Duration wait) {
+absl::StatusOr<std::optional<StoreEntries>> TcpStore::Session::List(absl::string_view prefix,
+                                                                    absl::Duration wait) {
   const absl::Time now = absl::Now();
   if (!asked_) {
     SHOAL_RETURN_IF_ERROR(socket_.SendFrame(EncodeRequest(StoreOp::kList, 0, prefix, ""), now + kGrace));
     asked_ = true;
   }
-  if (!socket_.HasArrived(now + wait)) return std::optional<Entries>();
+  if (!socket_.HasArrived(now + wait)) return std::optional<StoreEntries>();
   SHOAL_ASSIGN_OR_RETURN(const std::string reply, socket_.ReceiveFrame(now + wait + kGrace));
   asked_ = false;
   SHOAL_ASSIGN_OR_RETURN(const std::string list, DecodeReply(reply));
-  SHOAL_ASSIGN_OR_RETURN(Entries entries, DecodeList(list));
-  return std::optional<Entries>(std::move(entries));
+  SHOAL_ASSIGN_OR_RETURN(StoreEntries entries, DecodeList(list));
+  return std::optional<StoreEntries>(std::move(entries));
 }
 
 }  // namespace shoal

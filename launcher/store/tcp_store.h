@@ -42,12 +42,11 @@ class TcpStore : public KeyValueStore {
   // A connection whose end sets `key`.
   class Session {
    public:
-    using Entries = std::vector<std::pair<std::string, std::string>>;
     explicit Session(Socket socket) : socket_(std::move(socket)) {}
     // All keys that start with `prefix`; nothing where process 0 does not answer within `wait`: it may be
     // stopped. The next call, which must be for the same prefix, goes on waiting. Aborted where the host of
     // process 0 cannot be reached.
-    absl::StatusOr<std::optional<Entries>> List(absl::string_view prefix, absl::Duration wait);
+    absl::StatusOr<std::optional<StoreEntries>> List(absl::string_view prefix, absl::Duration wait);
 
    private:
     Socket socket_;
