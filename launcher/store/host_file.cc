@@ -8,10 +8,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "launcher/store/store_errors.h"
@@ -47,6 +51,21 @@ bool IsNameOf(const std::string& path, int file) {
          named.st_dev == opened.st_dev;
 }
 
+// " by process 42", who has a lock on all of the file as the kernel lists them; nothing if that is not known.
+std::string ByWhom(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return "";
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    // 1: FLOCK  ADVISORY  WRITE 42 00:19:3 0 EOF
+    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (words.size() < 6 || words[1] != "FLOCK") continue;
+    if (absl::EndsWith(words[5], absl::StrCat(":", info.st_ino)))
+      return absl::StrCat(" by process ", words[4]);
+  }
+  return "";
+}
+
 // Guards entering and leaving on this host, so that "nobody is alive here" stays true while it is acted on.
 // Whoever lets go of it removes it, and the root, if no job needs them.
 class RootLock {
@@ -61,7 +80,12 @@ class RootLock {
       // ENOENT, or a lock that has no name any more: somebody has just removed both.
       if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && IsNameOf(path, file)) return lock;
       lock.LetGo();
-      if (absl::Now() > deadline) return absl::DeadlineExceededError(absl::StrCat(path, " stays locked"));
+      if (absl::Now() > deadline) {
+        return absl::DeadlineExceededError(absl::StrCat(path, " stays locked", ByWhom(path),
+                                                        "; a process holds it for a moment when it enters or "
+                                                        "leaves a job: one that was stopped just then "
+                                                        "keeps all others out"));
+      }
       absl::SleepFor(absl::Milliseconds(1));
     }
   }
@@ -80,7 +104,9 @@ class RootLock {
  private:
   RootLock(int file, std::string root) : file_(file), root_(std::move(root)) {}
   void LetGo() {
-    if (file_ >= 0) close(std::exchange(file_, -1));
+    if (file_ < 0) return;
+    flock(file_, LOCK_UN);  // closing it is not enough if a child was forked off meanwhile, which has it too
+    close(std::exchange(file_, -1));
   }
   bool IsEmpty() const {
     std::error_code error;
@@ -143,8 +169,9 @@ absl::StatusOr<bool> HostFile::TakePlace(absl::string_view job, int process_coun
   if (fcntl(store_->file(), F_SETLK, &lock) != 0) return SystemError("cannot lock", path_);
   // After the lock: who looks now must not take us for dead.
   SHOAL_RETURN_IF_ERROR(store_->Set(EnteredKey(self_), ""));
+  // The number may be any that a user made up, and all other jobs of the host wait meanwhile.
   int entered = 0;
-  for (int p = 0; p < process_count; ++p) entered += store_->TryGet(EnteredKey(ProcessId(p))).ok();
+  while (entered < process_count && store_->TryGet(EnteredKey(ProcessId(entered))).ok()) ++entered;
   if (entered == process_count) unlink(path_.c_str());
   return true;
 }

@@ -1,8 +1,10 @@
 // Real processes, since record locks are theirs.
 #include "launcher/store/host_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -102,6 +104,31 @@ TEST(HostFileTest, ChildThatEndsDoesNotTakeItsParentAlong) {
     return seen.ok() && (*seen)->Look(ProcessId(1)) == Presence::kPresent ? "present" : "gone";
   });
   EXPECT_EQ(other.Result(), "present");
+}
+
+TEST(HostFileTest, SaysWhoKeepsItOut) {
+  const std::string path = absl::StrCat("/dev/shm/shoal-", getuid(), "/lock");
+  const auto inside = HostFile::Enter(JobOf("inside"), ProcessId(0), kCount, absl::Seconds(5));
+  Forked holder([path]() -> std::string {
+    const int file = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+    while (flock(file, LOCK_EX) != 0) continue;
+    std::ofstream(absl::StrCat("/tmp/locked-", getppid())).close();
+    absl::SleepFor(absl::Seconds(60));
+    return "";
+  });
+  const std::string locked = absl::StrCat("/tmp/locked-", getpid());
+  while (access(locked.c_str(), F_OK) != 0) absl::SleepFor(absl::Milliseconds(2));
+  const auto late = HostFile::Enter(JobOf("late"), ProcessId(0), kCount, absl::Milliseconds(100));
+  const std::string pid = absl::StrCat("stays locked by process ", holder.pid(), ";");
+  holder.Kill(SIGKILL);
+  std::filesystem::remove(locked);
+  EXPECT_THAT(std::string(late.status().message()), HasSubstr(pid));
+}
+
+TEST(HostFileTest, DoesNotCountToWhateverIsAskedFor) {
+  const absl::Time start = absl::Now();
+  EXPECT_TRUE(HostFile::Enter(JobOf("huge"), ProcessId(0), 2'000'000'000, absl::Seconds(5)).ok());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
 }
 
 TEST(HostFileTest, LastOneRemovesIt) {
