@@ -1,8 +1,10 @@
 #include "collectives/engine/diagnosis.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/process_name.h"
+#include "core/base/status.h"
 
 namespace shoal {
 namespace {
@@ -121,6 +123,13 @@ absl::Status Diagnosis::OtherOrder(const Exchange& exchange, ProcessId from, con
                    ", which has not been asked for that run; process ", from.value(), " ", answer.doing,
                    ", and process ", topology_.self.value(), " has not been asked for run ",
                    answer.waits_in.id, "; all processes must run the same programs in the same order"));
+}
+
+absl::Status Diagnosis::AsToldToOthers(const absl::Status& why) const {
+  for (absl::string_view name : {"process ", "processes "}) {
+    if (absl::StartsWith(why.message(), name)) return why;
+  }
+  return Annotate(why, NameOf(topology_.self));
 }
 
 }  // namespace shoal

@@ -46,6 +46,9 @@ class Diagnosis {
   // round.
   absl::Status OtherOrder(const Exchange& exchange, ProcessId from, const Answer& answer,
                           absl::Time now) const;
+  // A failure as the other processes hear of it: with this one's name in front, unless processes are what it
+  // tells of anyway.
+  absl::Status AsToldToOthers(const absl::Status& why) const;
 
  private:
   struct Inquiry {

@@ -546,7 +546,7 @@ void Engine::FailRun(ProgramRun run, const absl::Status& why, bool tell_others) 
     if (!missed_.exchange(true)) first_miss_ = why;
     Mpi::DoNotFinalize();  // it would wait for the one that is gone
   }
-  if (tell_others) TellAll(Encode(AbortNotice{run, why}), /*even_if_left=*/true);
+  if (tell_others) TellAll(Encode(AbortNotice{run, diagnosis_.AsToldToOthers(why)}), /*even_if_left=*/true);
 }
 
 const absl::Status* Engine::KnownFailure(ProgramRun run) const {

@@ -26,8 +26,16 @@ constexpr ClusterEnvironment kEnvironments[] = {
     {"PMI", PmiPresent, ReadPmi},  // MPICH, Intel MPI, PRRTE
 };
 
+// More is a slip of the pen: each process has something for every other.
+constexpr int kMostProcesses = 1 << 16;
+
 absl::Status Check(const Cluster& cluster) {
-  if (cluster.process_count < 1 || cluster.process_id < 0 || cluster.process_id >= cluster.process_count) {
+  if (cluster.process_count < 1 || cluster.process_count > kMostProcesses) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(cluster.environment, " says that the job has ", cluster.process_count,
+                     " processes; there must be at least one and at most ", kMostProcesses));
+  }
+  if (cluster.process_id < 0 || cluster.process_id >= cluster.process_count) {
     return absl::InvalidArgumentError(absl::StrCat(cluster.environment, " says that this is process ",
                                                    cluster.process_id, " of ", cluster.process_count,
                                                    "; processes are numbered from 0"));

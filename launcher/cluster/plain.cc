@@ -13,8 +13,8 @@ bool PlainPresent(const Variables& variables) {
 absl::StatusOr<Cluster> ReadPlain(const Variables& variables) {
   Cluster cluster;
   SHOAL_ASSIGN_OR_RETURN(cluster.process_count, ReadCount(variables, "SHOAL_NUM_PROCESSES"));
-  // One process needs no number.
-  const bool alone = cluster.process_count == 1;
+  // One process needs no number, and of none it is the count that is wrong.
+  const bool alone = cluster.process_count <= 1;
   SHOAL_ASSIGN_OR_RETURN(cluster.process_id, alone ? ReadCount(variables, "SHOAL_PROCESS_ID", 0)
                                                    : ReadCount(variables, "SHOAL_PROCESS_ID"));
   if (!variables("SHOAL_COORDINATOR")) {

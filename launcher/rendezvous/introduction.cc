@@ -51,13 +51,20 @@ std::string NewJobName() {
   return absl::StrCat("job-", getpid(), "-", absl::Hex(random(), absl::kZeroPad8));
 }
 
+// Of processes that are missing; an error is read by people.
+constexpr int kMostNamed = 16;
+
 absl::Status Missing(KeyValueStore& store, int process_count, absl::Duration timeout) {
-  std::vector<int> missing;
+  std::vector<int> named;
+  int missing = 0;
   for (int p = 0; p < process_count; ++p) {
-    if (!store.TryGet(KeyOf(p)).ok()) missing.push_back(p);
+    if (store.TryGet(KeyOf(p)).ok()) continue;
+    if (++missing <= kMostNamed) named.push_back(p);
   }
+  const std::string others =
+      missing > kMostNamed ? absl::StrCat(" and ", missing - kMostNamed, " others") : "";
   return absl::DeadlineExceededError(
-      absl::StrCat(missing.size() == 1 ? "process " : "processes ", absl::StrJoin(missing, ", "), " of ",
+      absl::StrCat(missing == 1 ? "process " : "processes ", absl::StrJoin(named, ", "), others, " of ",
                    process_count, " did not join the job within ", absl::FormatDuration(timeout),
                    ": start all of them, and look for an earlier error of those that are missing"));
 }

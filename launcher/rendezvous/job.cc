@@ -227,6 +227,13 @@ absl::StatusOr<std::unique_ptr<Job>> SharedJob::Join(const Place& place, const J
   return absl::StatusOr<std::unique_ptr<Job>>(std::move(job));
 }
 
+// Also where nothing asks for it yet: who has misspelt it would start processes that are each alone.
+absl::Status CheckCoordinator() {
+  const std::optional<std::string> coordinator = ProcessEnvironment()("SHOAL_COORDINATOR");
+  if (!coordinator) return absl::OkStatus();
+  return Annotate(PortOf(*coordinator).status(), "SHOAL_COORDINATOR");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Job>> Job::Join(const JobOptions& options) {
@@ -235,6 +242,7 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Join(const JobOptions& options) {
         absl::StrCat("a process needs at least 1 device, not ", options.num_devices, " (SHOAL_NUM_DEVICES)"));
   }
   SHOAL_ASSIGN_OR_RETURN(const std::optional<Cluster> cluster, FindCluster(ProcessEnvironment()));
+  SHOAL_RETURN_IF_ERROR(CheckCoordinator());
   SHOAL_ASSIGN_OR_RETURN(const Place place, Agree(options, cluster));
   if (cluster) {
     const std::string binding = BindingWarning(*cluster, CoreCounts::OfThisProcess());
@@ -242,7 +250,13 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Join(const JobOptions& options) {
       SHOAL_WARN << binding;
     }
   }
-  if (place.process_count == 1) return std::make_unique<SingleJob>(options.num_devices);
+  if (place.process_count == 1) {
+    if (!cluster && !options.process_count && ProcessEnvironment()("SHOAL_COORDINATOR")) {
+      SHOAL_WARN << "SHOAL_COORDINATOR is set, but neither SHOAL_NUM_PROCESSES nor a launcher says that "
+                    "there are other processes: this one is alone";
+    }
+    return std::make_unique<SingleJob>(options.num_devices);
+  }
   SetLogProcess(place.process.value());
   // The clients of one process after another must not meet each other's keys; all processes count alike.
   static std::atomic<int> joins{0};

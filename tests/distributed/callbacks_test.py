@@ -10,5 +10,6 @@ def test_callbacks():
             "once": [[0.0, 1.0, 2.0, 3.0]] if process == 0 else [],  # by device 0 alone
             "shards": [[2.0 * process], [2.0 * process + 1]],
             "error": True,
+            "blamed": ["process 0"] if process == 1 else [],
             "after": 6.0,
         }

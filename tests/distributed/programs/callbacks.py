@@ -2,6 +2,8 @@
 
 from told import tell
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,4 +39,5 @@ try:
 except jax.errors.JaxRuntimeError as e:
     error = str(e)
 after = float(jax.jit(jnp.sum, out_shardings=everywhere)(x))
-tell({"whole": whole, "once": once, "shards": sorted(seen), "error": "ValueError: from the host" in error, "after": after})
+tell({"whole": whole, "once": once, "shards": sorted(seen), "error": "ValueError: from the host" in error,
+      "blamed": re.findall(r"INTERNAL: (process \d+) \(\S+, pid \d+\): ", error), "after": after})

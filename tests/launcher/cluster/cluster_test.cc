@@ -121,6 +121,12 @@ TEST(ClusterTest, ImpossibleNumbersAreNamed) {
   EXPECT_THAT(cluster.status().message(), HasSubstr("Open MPI says that this is process 3 of 3"));
   cluster = Find({{"SHOAL_NUM_PROCESSES", "many"}});
   EXPECT_THAT(cluster.status().message(), HasSubstr("SHOAL_NUM_PROCESSES=\"many\""));
+  // A count that makes no sense is what is wrong, whether there is a number or not.
+  for (const char* count : {"0", "1000000000"}) {
+    cluster = Find({{"SHOAL_NUM_PROCESSES", count}, {"SHOAL_PROCESS_ID", "0"}});
+    EXPECT_THAT(cluster.status().message(), HasSubstr(absl::StrCat("the job has ", count, " processes")));
+  }
+  EXPECT_THAT(Find({{"SHOAL_NUM_PROCESSES", "0"}}).status().message(), HasSubstr("the job has 0 processes"));
 }
 
 Faked Slurm(const std::string& nodes, const std::string& tasks_per_node, int node) {

@@ -66,6 +66,12 @@ TEST(IntroductionTest, MissingProcessesAreNamedToAll) {
   }
 }
 
+TEST(IntroductionTest, OfManyMissingProcessesTheFirstAreNamed) {
+  MemoryStore store;
+  const auto result = Introduce(store, ProcessId(0), On("x", 1, 5000), absl::Milliseconds(10));
+  EXPECT_THAT(result.status().message(), HasSubstr("14, 15, 16 and 4983 others of 5000 did not join"));
+}
+
 TEST(IntroductionTest, MissingProcessZeroIsNamed) {
   MemoryStore store;
   // The wait for process 0's own word comes on top of the timeout.

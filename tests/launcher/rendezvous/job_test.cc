@@ -244,5 +244,13 @@ TEST(SingleJobTest, NeedsADevice) {
   EXPECT_EQ(Job::Join(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(SingleJobTest, CoordinatorIsAnAddress) {
+  Forked alone([]() -> std::string {
+    setenv("SHOAL_COORDINATOR", "nonsense", 1);
+    return Job::Join({}).status().ToString();
+  });
+  EXPECT_THAT(alone.Result(), HasSubstr("SHOAL_COORDINATOR: \"nonsense\" is not HOST:PORT"));
+}
+
 }  // namespace
 }  // namespace shoal
