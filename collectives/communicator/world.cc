@@ -122,6 +122,12 @@ void World::ProcessFailed(ProcessId process, const absl::Status& why) {
 bool World::Leave(absl::string_view why, absl::Duration wait) {
   if (engine_ == nullptr) return false;
   engine_->Leave(why);
+  // The last messages to whoever is slow: it may be stopped just now. An error has ended what they are part
+  // of.
+  for (const absl::Time limit = absl::Now() + options_.timeout;
+       why.empty() && engine_->Owes() && !engine_->HasMissed() && absl::Now() < limit;) {
+    absl::SleepFor(kLook);
+  }
   const absl::Time start = absl::Now();
   // Nobody can tell us once we wait in MPI_Finalize that they will not come there, because they miss us.
   while (Mpi::FinalizesAtExit() && engine_->GoneCount() < topology_.process_count() - 1 &&

@@ -226,6 +226,11 @@ void Engine::Leave(absl::string_view why) {
   Submit([this, why = std::string(why)] { SayGoodbye(why); });
 }
 
+bool Engine::Owes() {
+  std::lock_guard<std::mutex> lock(progress_mutex_);
+  return transport_.Owes();
+}
+
 absl::Status Engine::Health() const {
   std::lock_guard<std::mutex> lock(health_mutex_);
   return health_;

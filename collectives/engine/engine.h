@@ -66,6 +66,8 @@ class Engine {
   // Nothing more will be started here: the program has ended, by the error `why` if that is not empty. Peers
   // that still wait for this process are told.
   void Leave(absl::string_view why);
+  // Whether a peer has not been sent yet what it still wants, for it was too slow to take it.
+  bool Owes();
   // Whether a run has failed because somebody has gone, or said nothing in time.
   bool HasMissed() const { return missed_; }
   // Whether somebody has died, or has said nothing in time.

@@ -249,6 +249,7 @@ void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wante
     FinishBulk(from, header.bulk_id);
     return wanted.done->Done(status);
   }
+  if (At(from).state == PeerState::kLost) return wanted.done->Done(At(from).why_gone);
   absl::Span<char> into = wanted.into;
   if (view != nullptr) {
     view->storage = pool_.Take(size);
@@ -421,6 +422,15 @@ bool Transport::HasBacklog() const {
     if (bulk.streamed >= 0) return true;
   }
   return false;
+}
+
+bool Transport::Owes() const {
+  for (const Peer& peer : peers_) {
+    if (peer.state == PeerState::kThere && !peer.queue.empty()) return true;
+  }
+  return std::any_of(outgoing_.begin(), outgoing_.end(), [this](const auto& item) {
+    return item.second.streamed >= 0 && !IsGone(item.second.to);
+  });
 }
 
 bool Transport::MovesBulk() const {

@@ -107,6 +107,8 @@ class Transport : private FrameSink {
   bool Poll();
   // Whether something waits for a wire to have room: then polling must go on though nothing arrives.
   bool HasBacklog() const;
+  // Whether some of it is for a peer that neither died nor left.
+  bool Owes() const;
   // Whether data moves, or is about to, that a wire moves only while it is polled.
   bool MovesBulk() const;
   void FindLostPeers();

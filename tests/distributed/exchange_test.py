@@ -18,5 +18,9 @@ def test_sender_that_ends_at_once():
     assert mpirun(2, 1, command("sends_and_ends.py")).all(2) == [0, 2.0**24 - 1]
 
 
+def test_sender_that_ends_before_a_stopped_receiver_goes_on():
+    assert mpirun(2, 1, command("sends_to_the_stopped.py")).all(2) == [[0.0], [500.0]]
+
+
 def test_jax_distributed():
     assert jax_distributed(2, 1, command("exchange.py")).all(2) == [EVERYWHERE, EVERYWHERE + 1]

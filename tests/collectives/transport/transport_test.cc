@@ -293,10 +293,11 @@ TEST_P(TransportTest, ArraysInSharedPagesAreReadInPlace) {
 }
 
 TEST_P(TransportTest, LostPeerFailsReceivesButNotWhatIsHere) {
-  const std::vector<char> data = Pattern(100);
-  std::vector<char> first(100), second(100);
-  Note sent, here, never, late_send;
+  const std::vector<char> data = Pattern(100), large = Pattern(100000);
+  std::vector<char> first(100), second(100), third(large.size());
+  Note sent, large_sent, here, never, offered, late_send;
   Send(a(), kB, Tag(5), data, &sent);
+  Send(a(), kB, Tag(8), large, &large_sent);
   b().Receive(kA, Tag(6), absl::MakeSpan(second), &never);
   a().SendControl(kB, {'o', 'k'});  // behind the message
   PollUntil([&] { return !control_[1].empty(); });
@@ -306,6 +307,10 @@ TEST_P(TransportTest, LostPeerFailsReceivesButNotWhatIsHere) {
   b().Receive(kA, Tag(5), absl::MakeSpan(first), &here);
   EXPECT_TRUE(here.calls == 1 && here.status.ok()) << here.status;
   EXPECT_EQ(first, data);
+  // What lies with A may be readable still; whether it is or not, nobody waits for it.
+  b().Receive(kA, Tag(8), absl::MakeSpan(third), &offered);
+  EXPECT_EQ(offered.calls, 1);
+  a().Cancel(Tag(8).collective);
   Send(b(), kA, Tag(7), Pattern(100000), &late_send);
   EXPECT_TRUE(late_send.calls == 1 && late_send.status.ok());
 }
