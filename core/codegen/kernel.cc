@@ -113,6 +113,7 @@ double ElementCostNs(const Instruction& op) {
   ElementType type = op.operand(0)->shape().element_type();
   double lane = ByteWidth(type) > 4 ? 0.06 : 0.03;
   switch (op.opcode()) {
+    // Of the transcendental ones those that cost twice as much.
     case Opcode::kAcos:
     case Opcode::kAcosh:
     case Opcode::kAsin:
@@ -126,15 +127,6 @@ double ElementCostNs(const Instruction& op) {
     case Opcode::kSinh:
     case Opcode::kTan:
       return type == ElementType::kF64 ? 15 : 2 * TranscendentalCost(type);
-    case Opcode::kCos:
-    case Opcode::kExp:
-    case Opcode::kExpm1:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic:
-    case Opcode::kSin:
-    case Opcode::kTanh:
-      return TranscendentalCost(type);
     case Opcode::kDivide:
     case Opcode::kRsqrt:
     case Opcode::kSqrt:
@@ -163,7 +155,7 @@ double ElementCostNs(const Instruction& op) {
     case Opcode::kTuple:
       return 0;
     default:
-      return lane;
+      return IsTranscendental(op.opcode()) ? TranscendentalCost(type) : lane;
   }
 }
 

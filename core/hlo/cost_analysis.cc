@@ -17,36 +17,6 @@ double Bytes(const Shape& shape) {
   return bytes;
 }
 
-bool IsTranscendental(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtan2:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCos:
-    case Opcode::kCosh:
-    case Opcode::kErf:
-    case Opcode::kExp:
-    case Opcode::kExpm1:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSin:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // What one evaluation of a computation costs, without the memory that it does not touch as a body of scalars.
 Cost BodyCost(const Computation& body) {
   Cost cost;

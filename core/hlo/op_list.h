@@ -14,16 +14,16 @@
 #define HLO_OP_LIST(O)                                                                  \
   /* elementwise: result element i depends on operand elements i (or on a scalar) */    \
   O(kAbs, "abs", 1, kElementwise, kNone)                                                \
-  O(kAcos, "acos", 1, kElementwise, kNone)                                              \
-  O(kAcosh, "acosh", 1, kElementwise, kNone)                                            \
+  O(kAcos, "acos", 1, kElementwise, kTranscendental)                                    \
+  O(kAcosh, "acosh", 1, kElementwise, kTranscendental)                                  \
   O(kAdd, "add", 2, kElementwise, kCommutative)                                         \
   O(kAnd, "and", 2, kElementwise, kCommutative)                                         \
-  O(kAsin, "asin", 1, kElementwise, kNone)                                              \
-  O(kAsinh, "asinh", 1, kElementwise, kNone)                                            \
-  O(kAtan2, "atan2", 2, kElementwise, kNone)                                            \
-  O(kAtanh, "atanh", 1, kElementwise, kNone)                                            \
+  O(kAsin, "asin", 1, kElementwise, kTranscendental)                                    \
+  O(kAsinh, "asinh", 1, kElementwise, kTranscendental)                                  \
+  O(kAtan2, "atan2", 2, kElementwise, kTranscendental)                                  \
+  O(kAtanh, "atanh", 1, kElementwise, kTranscendental)                                  \
   O(kBitcastConvert, "bitcast-convert", 1, kElementwise, kNone)                         \
-  O(kCbrt, "cbrt", 1, kElementwise, kNone)                                              \
+  O(kCbrt, "cbrt", 1, kElementwise, kTranscendental)                                    \
   O(kCeil, "ceil", 1, kElementwise, kNone)                                              \
   O(kClamp, "clamp", 3, kElementwise, kNone)                                            \
   O(kClz, "count-leading-zeros", 1, kElementwise, kNone)                                \
@@ -31,18 +31,18 @@
   O(kComplex, "complex", 2, kElementwise, kNone)                                        \
   O(kConvert, "convert", 1, kElementwise, kNone)                                        \
   O(kCopy, "copy", 1, kElementwise, kNone)                                              \
-  O(kCos, "cosine", 1, kElementwise, kNone)                                             \
-  O(kCosh, "cosh", 1, kElementwise, kNone)                                              \
+  O(kCos, "cosine", 1, kElementwise, kTranscendental)                                   \
+  O(kCosh, "cosh", 1, kElementwise, kTranscendental)                                    \
   O(kDivide, "divide", 2, kElementwise, kNone)                                          \
-  O(kErf, "erf", 1, kElementwise, kNone)                                                \
-  O(kExp, "exponential", 1, kElementwise, kNone)                                        \
-  O(kExpm1, "exponential-minus-one", 1, kElementwise, kNone)                            \
+  O(kErf, "erf", 1, kElementwise, kTranscendental)                                      \
+  O(kExp, "exponential", 1, kElementwise, kTranscendental)                              \
+  O(kExpm1, "exponential-minus-one", 1, kElementwise, kTranscendental)                  \
   O(kFloor, "floor", 1, kElementwise, kNone)                                            \
   O(kImag, "imag", 1, kElementwise, kNone)                                              \
   O(kIsFinite, "is-finite", 1, kElementwise, kNone)                                     \
-  O(kLog, "log", 1, kElementwise, kNone)                                                \
-  O(kLog1p, "log-plus-one", 1, kElementwise, kNone)                                     \
-  O(kLogistic, "logistic", 1, kElementwise, kNone)                                      \
+  O(kLog, "log", 1, kElementwise, kTranscendental)                                      \
+  O(kLog1p, "log-plus-one", 1, kElementwise, kTranscendental)                           \
+  O(kLogistic, "logistic", 1, kElementwise, kTranscendental)                            \
   O(kMaximum, "maximum", 2, kElementwise, kCommutative)                                 \
   O(kMinimum, "minimum", 2, kElementwise, kCommutative)                                 \
   O(kMultiply, "multiply", 2, kElementwise, kCommutative)                               \
@@ -50,24 +50,24 @@
   O(kNot, "not", 1, kElementwise, kNone)                                                \
   O(kOr, "or", 2, kElementwise, kCommutative)                                           \
   O(kPopcnt, "popcnt", 1, kElementwise, kNone)                                          \
-  O(kPower, "power", 2, kElementwise, kNone)                                            \
+  O(kPower, "power", 2, kElementwise, kTranscendental)                                  \
   O(kReal, "real", 1, kElementwise, kNone)                                              \
   O(kReducePrecision, "reduce-precision", 1, kElementwise, kNone)                       \
   O(kRemainder, "remainder", 2, kElementwise, kNone)                                    \
   O(kRoundNearestAfz, "round-nearest-afz", 1, kElementwise, kNone)                      \
   O(kRoundNearestEven, "round-nearest-even", 1, kElementwise, kNone)                    \
-  O(kRsqrt, "rsqrt", 1, kElementwise, kNone)                                            \
+  O(kRsqrt, "rsqrt", 1, kElementwise, kTranscendental)                                  \
   O(kSelect, "select", 3, kElementwise, kNone)                                          \
   O(kShiftLeft, "shift-left", 2, kElementwise, kNone)                                   \
   O(kShiftRightArithmetic, "shift-right-arithmetic", 2, kElementwise, kNone)            \
   O(kShiftRightLogical, "shift-right-logical", 2, kElementwise, kNone)                  \
   O(kSign, "sign", 1, kElementwise, kNone)                                              \
-  O(kSin, "sine", 1, kElementwise, kNone)                                               \
-  O(kSinh, "sinh", 1, kElementwise, kNone)                                              \
-  O(kSqrt, "sqrt", 1, kElementwise, kNone)                                              \
+  O(kSin, "sine", 1, kElementwise, kTranscendental)                                     \
+  O(kSinh, "sinh", 1, kElementwise, kTranscendental)                                    \
+  O(kSqrt, "sqrt", 1, kElementwise, kTranscendental)                                    \
   O(kSubtract, "subtract", 2, kElementwise, kNone)                                      \
-  O(kTan, "tan", 1, kElementwise, kNone)                                                \
-  O(kTanh, "tanh", 1, kElementwise, kNone)                                              \
+  O(kTan, "tan", 1, kElementwise, kTranscendental)                                      \
+  O(kTanh, "tanh", 1, kElementwise, kTranscendental)                                    \
   O(kXor, "xor", 2, kElementwise, kCommutative)                                         \
   /* values from nothing */                                                             \
   O(kConstant, "constant", 0, kConstantFamily, kNone)                                   \

@@ -7,7 +7,14 @@
 namespace shoal {
 namespace {
 
-enum OpFlags : uint8_t { kNone = 0, kCommutative = 1, kCrossDevice = 2, kHasRegion = 4, kSideEffect = 8 };
+enum OpFlags : uint8_t {
+  kNone = 0,
+  kCommutative = 1,
+  kCrossDevice = 2,
+  kHasRegion = 4,
+  kSideEffect = 8,
+  kTranscendental = 16,
+};
 
 struct Row {
   absl::string_view name;
@@ -40,6 +47,7 @@ bool IsCommutative(Opcode opcode) { return RowOf(opcode).flags & kCommutative; }
 bool IsCrossDevice(Opcode opcode) { return RowOf(opcode).flags & kCrossDevice; }
 bool HasSideEffect(Opcode opcode) { return RowOf(opcode).flags & kSideEffect; }
 bool CallsComputations(Opcode opcode) { return RowOf(opcode).flags & kHasRegion; }
+bool IsTranscendental(Opcode opcode) { return RowOf(opcode).flags & kTranscendental; }
 
 absl::StatusOr<Opcode> ParseOpcode(absl::string_view name) {
   static const auto* by_name = [] {

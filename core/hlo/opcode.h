@@ -33,6 +33,7 @@ bool IsCommutative(Opcode opcode);
 bool IsCrossDevice(Opcode opcode);  // a collective: every member of its group must run it
 bool HasSideEffect(Opcode opcode);  // must neither be removed nor merged nor moved past another such
 bool CallsComputations(Opcode opcode);
+bool IsTranscendental(Opcode opcode);  // of floats: more than a few instructions, roots among them
 
 std::ostream& operator<<(std::ostream& out, Opcode opcode);
 
