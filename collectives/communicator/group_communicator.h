@@ -3,7 +3,6 @@
 // lives here, through the engine otherwise. Thread-safe; no lock is held while calling out.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>

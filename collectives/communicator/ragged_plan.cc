@@ -1,6 +1,5 @@
 #include "collectives/communicator/ragged_plan.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

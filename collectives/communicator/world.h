@@ -43,8 +43,8 @@ class World : public CollectiveWorld {
   const CollectiveOptions options_;
   const std::shared_ptr<Allocator> staging_;
   std::mutex mutex_;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<GroupCommunicator>>
-      communicators_;               // by id; guarded by mutex_
+  // By id; guarded by mutex_.
+  absl::flat_hash_map<uint64_t, std::shared_ptr<GroupCommunicator>> communicators_;
   std::unique_ptr<Engine> engine_;  // null in a job of one process; its thread ends before the rest goes
 };
 

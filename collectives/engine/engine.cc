@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "collectives/transport/mpi.h"
 #include "core/base/log.h"
 #include "core/tasks/arena.h"

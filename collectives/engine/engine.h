@@ -18,7 +18,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -76,7 +75,6 @@ class Engine {
   int GoneCount() const { return gone_; }
   // Not OK once a process is lost; then it names every one that is, in the order in which they were noticed.
   absl::Status Health() const;
-  bool IsEager(ProcessId peer, int64_t bytes) const { return transport_.IsEager(peer, bytes); }
 
  private:
   using Command = absl::AnyInvocable<void()>;

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "core/base/ids.h"
 
 namespace shoal {
 

@@ -1,8 +1,5 @@
 #include "collectives/transport/bulk_list.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/time/clock.h"
 
 namespace shoal {

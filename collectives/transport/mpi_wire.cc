@@ -9,7 +9,6 @@
 #include "collectives/transport/mpi_module/mpi_module.h"
 #include "collectives/transport/packed_frame.h"
 #include "collectives/transport/rdma_device.h"
-#include "core/base/log.h"
 #include "core/base/status.h"
 
 namespace shoal {

@@ -18,7 +18,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -64,9 +63,6 @@ class Transport : private FrameSink {
   bool IsGone(ProcessId peer) const { return At(peer).state != PeerState::kThere; }
   // Whether some wire must be polled to find what arrives.
   bool needs_polling() const { return needs_polling_; }
-  // Whether messages to `peer` up to `bytes` are copied out at once, so that their memory is free again.
-  bool IsEager(ProcessId peer, int64_t bytes) const;
-
   // Whether large messages of `peer` are read from its memory, and so can be read in pieces at no cost.
   bool Pulls(ProcessId peer) const {
     const Wire* wire = WireTo(peer);
@@ -183,6 +179,8 @@ class Transport : private FrameSink {
   Peer& At(ProcessId peer) { return peers_[peer.value()]; }
   const Peer& At(ProcessId peer) const { return peers_[peer.value()]; }
   Wire* WireTo(ProcessId peer) const { return At(peer).wire; }
+  // Whether a message of so many bytes to `peer` goes whole, and is copied out at once.
+  bool IsEager(ProcessId peer, int64_t bytes) const;
   void SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes);
   void SendEager(ProcessId to, const MessageTag& tag, absl::Span<const char> data,
                  absl::Span<const char> announcement);

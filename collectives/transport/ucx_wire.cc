@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
 #include <mutex>
 
 #include "absl/strings/escaping.h"

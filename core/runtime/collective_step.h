@@ -1,7 +1,6 @@
 // CollectiveStep: hands its buffers to the communicator and returns.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/runtime/communicator.h"

@@ -1,7 +1,6 @@
 // HostTransferStep: hands arrays to the host, or has them filled by it, and returns.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/runtime/host_transfers.h"

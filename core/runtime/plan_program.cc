@@ -7,7 +7,6 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/status.h"
 #include "core/base/timeline.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/waiting_threads.h"

@@ -9,12 +9,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/ids.h"
 #include "core/memory/allocator.h"

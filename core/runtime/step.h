@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -43,8 +42,8 @@ class RunState {
  private:
   const RunContext& context_;
   char* const* bases_;
-  absl::InlinedVector<int64_t, 2>
-      instances_;  // of one op only touched by its own step, whose starts are ordered
+  // By number; one op's is touched by its own step alone, whose starts are ordered.
+  absl::InlinedVector<int64_t, 2> instances_;
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   absl::Status status_;  // guarded by mutex_

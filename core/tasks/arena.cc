@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <utility>
 

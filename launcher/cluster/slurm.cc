@@ -1,7 +1,5 @@
 // Slurm's srun. A batch script or an salloc shell is one process, whatever the size of the allocation: only a
 // step counts.
-#include <algorithm>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"

@@ -1,6 +1,5 @@
 #include "launcher/health/attendance.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"

@@ -2,6 +2,7 @@
 // definition of every collective to compare with.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <memory>
@@ -66,6 +67,7 @@ class Job {
         threads.emplace_back([&, p] {
           auto wire = ShmWire::Create(MakeTopology(devices_, p, name), &store_, absl::Seconds(10),
                                       kind == WireKind::kShm);
+          EXPECT_TRUE(wire.ok()) << wire.status();
           if (wire.ok()) shm[p] = *std::move(wire);
         });
       }
