@@ -26,6 +26,11 @@ constexpr absl::Duration kNoticed = absl::Seconds(2);
 // How long one of another host may take to end after its goodbye.
 constexpr absl::Duration kEndsElsewhere = absl::Milliseconds(500);
 
+template <typename Condition>
+void WaitWhile(const Condition& condition, absl::Time limit) {
+  while (condition() && absl::Now() < limit) absl::SleepFor(kLook);
+}
+
 void AwaitEnd(int pid, absl::Time limit) {
   const int file = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (file < 0) return;
@@ -124,24 +129,19 @@ bool World::Leave(absl::string_view why, absl::Duration wait) {
   engine_->Leave(why);
   // The last messages to whoever is slow: it may be stopped just now. An error has ended what they are part
   // of.
-  for (const absl::Time limit = absl::Now() + options_.timeout;
-       why.empty() && engine_->Owes() && !engine_->HasMissed() && absl::Now() < limit;) {
-    absl::SleepFor(kLook);
+  if (why.empty()) {
+    WaitWhile([&] { return engine_->Owes() && !engine_->HasMissed(); }, absl::Now() + options_.timeout);
   }
   const absl::Time start = absl::Now();
+  const auto others_are_here = [&] { return engine_->GoneCount() < topology_.process_count() - 1; };
   // Nobody can tell us once we wait in MPI_Finalize that they will not come there, because they miss us.
-  while (Mpi::FinalizesAtExit() && engine_->GoneCount() < topology_.process_count() - 1 &&
-         absl::Now() - start < kMissedBy) {
-    absl::SleepFor(kLook);
-  }
+  WaitWhile([&] { return Mpi::FinalizesAtExit() && others_are_here(); }, start + kMissedBy);
   // Who was told by another that somebody has gone learns soon in which way.
-  while (engine_->HasMissed() && engine_->GoneCount() == 0 && !engine_->IsBroken() &&
-         absl::Now() - start < kNoticed) {
-    absl::SleepFor(kLook);
-  }
+  WaitWhile([&] { return engine_->HasMissed() && engine_->GoneCount() == 0 && !engine_->IsBroken(); },
+            start + kNoticed);
   if (!engine_->IsBroken()) return false;
   const absl::Time limit = absl::Now() + wait;
-  while (engine_->GoneCount() < topology_.process_count() - 1 && absl::Now() < limit) absl::SleepFor(kLook);
+  WaitWhile(others_are_here, limit);
   // Between a process's goodbye and its end is the end of its interpreter.
   for (int p = 0; p < topology_.process_count(); ++p) {
     if (ProcessId(p) != topology_.self && topology_.SameHost(ProcessId(p), topology_.self))

@@ -3,8 +3,8 @@
 // and who has nothing else to do stays at it while its peers are prompt: waking threads takes longer than a
 // small message does.
 //
-// Thread-safe. Nothing blocks but the destructor. Callbacks come without a lock held, on whatever thread made
-// progress.
+// Thread-safe. Nothing blocks but the destructor, and Owes for a pass of progress. Callbacks come without a
+// lock held, on whatever thread made progress.
 //
 // Failures: where one exchange fails (a message that does not fit, a lost peer, a peer that announces another
 // operation, the timeout, an abort) all of its ProgramRun fail, here and, by a notice, in all other
