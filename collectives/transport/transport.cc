@@ -82,7 +82,7 @@ void Transport::SendEager(ProcessId to, const MessageTag& tag, absl::Span<const 
   if (!announcement.empty() && !IsEager(to, static_cast<int64_t>(announcement.size() + data.size()))) {
     SendAnnouncement(to, announcement);
   } else if (!announcement.empty()) {
-    header.bulk_size = announcement.size();
+    header.front_bytes = announcement.size();
     joined_.assign(announcement.begin(), announcement.end());
     joined_.insert(joined_.end(), data.begin(), data.end());
     data = joined_;
@@ -154,7 +154,7 @@ bool Transport::Stream() {
       FrameHeader header;
       header.kind = FrameKind::kBulkData;
       header.bulk_id = id;
-      header.bulk_size = bulk.streamed;
+      header.piece_offset = bulk.streamed;
       header.length = static_cast<uint32_t>(std::min(wire->capabilities().eager_bytes, size - bulk.streamed));
       if (!wire->TrySend(bulk.to, header, bulk.data.subspan(bulk.streamed, header.length))) break;
       bulk.streamed += header.length;
@@ -333,8 +333,9 @@ void Transport::TakePiece(ProcessId from, const FrameHeader& header, absl::Span<
   if (it == incoming_.end()) return;  // cancelled
   Incoming& incoming = it->second;
   const size_t size = incoming.into.size();
-  if (payload.size() > size || header.bulk_size > size - payload.size()) return;  // not ours: a corrupt frame
-  std::memcpy(incoming.into.data() + header.bulk_size, payload.data(), payload.size());
+  if (payload.size() > size || header.piece_offset > size - payload.size())
+    return;  // not ours: a corrupt frame
+  std::memcpy(incoming.into.data() + header.piece_offset, payload.data(), payload.size());
   incoming.missing -= static_cast<int64_t>(payload.size());
   if (incoming.missing == 0) OnBulkReceived(from, header.bulk_id, absl::OkStatus());
 }
@@ -350,7 +351,7 @@ void Transport::OnBulkReceived(ProcessId from, uint64_t bulk_id, const absl::Sta
 
 // Hands on what is in front of a message for the engine. False if the frame is corrupt.
 bool Transport::TakeAnnouncement(ProcessId from, const FrameHeader& header, absl::Span<const char>* payload) {
-  const uint64_t size = header.kind == FrameKind::kEager ? header.bulk_size : payload->size();
+  const uint64_t size = header.kind == FrameKind::kEager ? header.front_bytes : payload->size();
   if (size > payload->size()) return false;
   if (size > 0) on_control_(from, payload->first(size));
   payload->remove_prefix(size);

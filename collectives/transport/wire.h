@@ -50,8 +50,11 @@ struct FrameHeader {
   uint32_t length = 0;
   MessageTag tag;
   uint64_t bulk_id = 0;  // chosen by the sender of the bulk; never 0 for bulk
-  // Of kBulk and kPushed; of kBulkData the piece's offset; of kEager how much in front is for the engine.
-  uint64_t bulk_size = 0;
+  union {
+    uint64_t bulk_size = 0;  // of kBulk and kPushed
+    uint64_t piece_offset;   // of kBulkData
+    uint64_t front_bytes;    // of kEager: how much of the payload, in front, is for the engine
+  };
   uint64_t bulk_address = 0;  // of kBulk
 };
 static_assert(sizeof(FrameHeader) == 4 + 4 + 16 + 8 + 8 + 8);

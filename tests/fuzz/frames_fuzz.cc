@@ -125,7 +125,7 @@ Frame MakeFrame(FuzzedDataProvider& input) {
     if (input.ConsumeBool()) {  // with what is for the engine in front
       const std::string front = MangledControl(input);
       frame.payload = front + frame.payload;
-      if (header.kind == FrameKind::kEager) header.bulk_size = front.size();
+      if (header.kind == FrameKind::kEager) header.front_bytes = front.size();
     }
   }
   header.length = static_cast<uint32_t>(frame.payload.size());

@@ -343,7 +343,8 @@ TEST(CorruptFrameTest, AnnouncementLongerThanItsFrameIsNoMessage) {
   char memory[8];
   Note note;
   transport.Receive(kA, tag, absl::MakeSpan(memory), &note);
-  ASSERT_TRUE(peer->TrySend(kB, {FrameKind::kEager, 8, tag, 0, /*bulk_size=*/10}, "12345678"));
+  const FrameHeader header{.kind = FrameKind::kEager, .length = 8, .tag = tag, .front_bytes = 10};
+  ASSERT_TRUE(peer->TrySend(kB, header, "12345678"));
   transport.Poll();
   EXPECT_TRUE(controls == 0 && note.calls == 0);
 }
@@ -361,11 +362,11 @@ TEST(CorruptFrameTest, PieceOutsideItsMessageTouchesNothing) {
   Note note, second;
   const MessageTag tag{1, 2};
   transport.Receive(kA, tag, absl::MakeSpan(&memory[1000], 1000), &note);
-  const FrameHeader bulk{FrameKind::kBulk, 0, tag, 7, 1000};
+  const FrameHeader bulk{.kind = FrameKind::kBulk, .tag = tag, .bulk_id = 7, .bulk_size = 1000};
   ASSERT_TRUE(peer->TrySend(kB, bulk, {}));
   transport.Poll();
   for (const uint64_t offset : {uint64_t{0} - 8, uint64_t{993}, uint64_t{1000}, uint64_t{1} << 63}) {
-    const FrameHeader piece{FrameKind::kBulkData, 8, {}, 7, offset};
+    const FrameHeader piece{.kind = FrameKind::kBulkData, .length = 8, .bulk_id = 7, .piece_offset = offset};
     ASSERT_TRUE(peer->TrySend(kB, piece, "XXXXXXXX"));
     transport.Poll();
   }
@@ -374,7 +375,9 @@ TEST(CorruptFrameTest, PieceOutsideItsMessageTouchesNothing) {
   // Another message of the same number would never come.
   const MessageTag other{1, 3};
   transport.Receive(kA, other, absl::MakeSpan(&memory[0], 1000), &second);
-  ASSERT_TRUE(peer->TrySend(kB, {FrameKind::kBulk, 0, other, 7, 1000}, {}));
+  FrameHeader again = bulk;
+  again.tag = other;
+  ASSERT_TRUE(peer->TrySend(kB, again, {}));
   transport.Poll();
   EXPECT_EQ(second.status.code(), absl::StatusCode::kInternal);
 }
