@@ -15,11 +15,6 @@ namespace {
 
 // Runs that failed, kept so that their late participants fail at once.
 constexpr size_t kFailedKept = 256;
-// Runs that were asked for, kept so that a peer that is far behind is not taken for one that runs something
-// else.
-constexpr size_t kExpectedKept = 4096;
-// Runs that may be under way at once without a second note of each for every collective.
-constexpr size_t kInterleaved = 8;
 // Completions of collectives that moved more than this are handed to a worker if the owner of progress brings
 // them, so that what the program does next does not hold up progress; below, the hand-over would cost more
 // than it saves.
@@ -146,8 +141,7 @@ GroupCommunicator::GroupCommunicator(std::vector<DeviceId> assignment, const Top
       topology_(topology),
       engine_(engine),
       options_(std::move(options)),
-      id_(HashOfText(HashOfAssignment(assignment_), options_.own_name ? options_.algorithms : "")),
-      expected_(engine == nullptr ? 0 : kExpectedKept, -1) {}
+      id_(HashOfText(HashOfAssignment(assignment_), options_.own_name ? options_.algorithms : "")) {}
 
 // ---- planning
 
@@ -240,23 +234,16 @@ absl::Status GroupCommunicator::FailureOf(int64_t run) const {
   return absl::OkStatus();
 }
 
-void GroupCommunicator::NoteExpected(int64_t run) {
-  for (uint64_t i = expected_count_; i > 0 && expected_count_ - i < kInterleaved; --i) {
-    if (expected_[(i - 1) % kExpectedKept] == run) return;
-  }
-  expected_[expected_count_++ % kExpectedKept] = run;
-}
-
 void GroupCommunicator::Expect(RunId run) {
   if (engine_ == nullptr) return;
   engine_->NoteCaller();
   std::lock_guard<std::mutex> lock(mutex_);
-  NoteExpected(run.value());
+  asked_.Add(run.value());
 }
 
 bool GroupCommunicator::Expects(int64_t run) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::find(expected_.begin(), expected_.end(), run) != expected_.end();
+  return asked_.MayContain(run);
 }
 
 Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& call) {
@@ -285,7 +272,7 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
     if (!failed_.empty()) {
       if (absl::Status why = FailureOf(call.run.value()); !why.ok()) return why;
     }
-    if (engine_ != nullptr) NoteExpected(call.run.value());
+    if (engine_ != nullptr) asked_.Add(call.run.value());
     std::shared_ptr<Meeting> own;  // of the only member, who meets nobody here
     std::shared_ptr<Meeting>& slot = members == 1 ? own : meetings_[key];
     if (slot == nullptr) slot = std::make_shared<Meeting>(*planned, *group, key, options_);

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "collectives/communicator/asked_runs.h"
 #include "collectives/communicator/group_plan.h"
 #include "collectives/engine/engine.h"
 #include "core/base/topology.h"
@@ -61,7 +62,6 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   absl::StatusOr<std::shared_ptr<Planned>> MakePlanned(const CollectiveOp& op) const;
   absl::Status CheckCall(const CollectiveOp& op, const CollectiveCall& call) const;
   absl::Status FailureOf(int64_t run) const;  // REQUIRES: mutex_ held
-  void NoteExpected(int64_t run);             // REQUIRES: mutex_ held
   void Carry(std::shared_ptr<Meeting> meeting);
   void CarryBetweenProcesses(std::shared_ptr<Meeting> meeting);
   std::string NameOf(const Meeting& meeting) const;
@@ -77,8 +77,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   absl::flat_hash_map<std::pair<uint64_t, int64_t>, std::shared_ptr<Planned>> planned_;
   absl::flat_hash_map<CollectiveKey, std::shared_ptr<Meeting>> meetings_;  // guarded by mutex_
   std::vector<FailedRun> failed_;                                          // the last ones; guarded by mutex_
-  std::vector<int64_t> expected_;  // the last ones, in a ring; guarded by mutex_
-  uint64_t expected_count_ = 0;    // of all ever; guarded by mutex_
+  AskedRuns asked_;                                                        // guarded by mutex_
 };
 
 }  // namespace shoal

@@ -22,5 +22,9 @@ def test_sender_that_ends_before_a_stopped_receiver_goes_on():
     assert mpirun(2, 1, command("sends_to_the_stopped.py")).all(2) == [[0.0], [500.0]]
 
 
+def test_process_that_is_thousands_of_runs_ahead():
+    assert mpirun(3, 1, command("far_ahead.py")).all(3) == [3.0] * 3
+
+
 def test_jax_distributed():
     assert jax_distributed(2, 1, command("exchange.py")).all(2) == [EVERYWHERE, EVERYWHERE + 1]
