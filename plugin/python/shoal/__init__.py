@@ -151,7 +151,7 @@ def _leave_job() -> None:
 
     state = distributed.global_state
     error = getattr(sys, "last_value", None)  # the exception that has ended the program
-    why = "" if error is None else f"{type(error).__name__}: {error}"
+    why = "" if error is None else f"{type(error).__name__}: {error}".removesuffix(": ")
     leave = ctypes.CDLL(str(LIBRARY)).ShoalLeaveJobs
     leave.restype, leave.argtypes = ctypes.c_int, [ctypes.c_char_p, ctypes.c_double]
     if leave(why.encode(), _LEADER_STAYS_S if state.service is not None else 0):
