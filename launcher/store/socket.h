@@ -33,7 +33,8 @@ class Socket {
   Socket& operator=(Socket&& other) noexcept;
   ~Socket() { Close(); }
 
-  // One attempt to reach HOST:PORT, or [ADDRESS]:PORT.
+  // One attempt to reach HOST:PORT, or [ADDRESS]:PORT. Unavailable also where the host cannot be reached now:
+  // whoever connects tries again.
   static absl::StatusOr<Socket> Connect(absl::string_view address, absl::Time deadline);
   // On all interfaces; port 0 lets the system choose. Never blocks in Accept.
   static absl::StatusOr<Socket> Listen(int port);
