@@ -101,7 +101,7 @@ Engine::~Engine() {
     // What peers still wait for (a last message, or the word that their memory is free) must leave first.
     const absl::Time limit = absl::Now() + absl::Seconds(1);
     transport_.Knock();
-    while (transport_.HasBacklog() && absl::Now() < limit) transport_.Poll();
+    while (transport_.HasBacklog(/*even_if_left=*/true) && absl::Now() < limit) transport_.Poll();
     outcome_ = nullptr;
   }
   Deliver(std::move(outcome));
@@ -227,7 +227,7 @@ void Engine::Leave(absl::string_view why) {
 
 bool Engine::Owes() {
   std::lock_guard<std::mutex> lock(progress_mutex_);
-  return transport_.Owes();
+  return transport_.HasBacklog(/*even_if_left=*/false);
 }
 
 absl::Status Engine::Health() const {
@@ -322,7 +322,7 @@ void Engine::ProgressThread() {
     {
       std::lock_guard<std::mutex> lock(progress_mutex_);
       worked = ProgressOnce(&outcome);
-      backlog = transport_.HasBacklog();
+      backlog = transport_.HasBacklog(/*even_if_left=*/true);
       moves_bulk = transport_.needs_polling() && transport_.MovesBulk();
     }
     worked = worked || !outcome.ended.empty();

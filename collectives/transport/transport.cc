@@ -256,7 +256,7 @@ void Transport::MatchBulk(ProcessId from, const FrameHeader& header, const Wante
     view->data = view->storage.bytes.get();
     into = absl::MakeSpan(view->storage.bytes.get(), size);
   }
-  const Incoming incoming{from, header.tag.collective, into, size, wanted.done};
+  const Incoming incoming{header.tag.collective, into, size, wanted.done};
   if (!incoming_.emplace(std::pair(from, header.bulk_id), incoming).second) {
     return wanted.done->Done(absl::InternalError(
         absl::StrCat("process ", from.value(), " announced two messages by one number, ", header.bulk_id)));
@@ -417,21 +417,13 @@ bool Transport::Poll() {
   return worked;
 }
 
-bool Transport::HasBacklog() const {
-  if (has_queues_) return true;
-  for (const auto& [id, bulk] : outgoing_) {
-    if (bulk.streamed >= 0) return true;
-  }
-  return false;
-}
-
-bool Transport::Owes() const {
-  for (const Peer& peer : peers_) {
-    if (peer.state == PeerState::kThere && !peer.queue.empty()) return true;
-  }
-  return std::any_of(outgoing_.begin(), outgoing_.end(), [this](const auto& item) {
-    return item.second.streamed >= 0 && !IsGone(item.second.to);
-  });
+bool Transport::HasBacklog(bool even_if_left) const {
+  const auto waits = [even_if_left](const Peer& peer) {
+    return !peer.queue.empty() && (even_if_left || peer.state == PeerState::kThere);
+  };
+  if (has_queues_ && std::any_of(peers_.begin(), peers_.end(), waits)) return true;
+  const auto streams = [](const auto& item) { return item.second.streamed >= 0; };
+  return std::any_of(outgoing_.begin(), outgoing_.end(), streams);
 }
 
 bool Transport::MovesBulk() const {
@@ -443,20 +435,33 @@ void Transport::FindLostPeers() {
   for (const auto& wire : wires_) wire->FindLostPeers(this);
 }
 
-void Transport::FailWanted(ProcessId peer, std::vector<Completion*>* failed) {
+void Transport::TakeWanted(Which which, std::vector<Completion*>* taken) {
   absl::erase_if(wanted_, [&](const auto& item) {
-    if (item.first.from == peer) failed->push_back(item.second.done);
-    return item.first.from == peer;
+    if (!which(item.first.from, item.first.tag.collective)) return false;
+    taken->push_back(item.second.done);
+    return true;
   });
 }
 
-void Transport::EndOutgoing(ProcessId peer, std::vector<Completion*>* ended) {
+void Transport::TakeIncoming(Which which, std::vector<Completion*>* taken) {
+  for (auto it = incoming_.begin(); it != incoming_.end();) {
+    const auto current = it++;
+    const auto [from, bulk_id] = current->first;
+    if (!which(from, current->second.collective)) continue;
+    WireTo(from)->CancelBulkReceive(from, bulk_id);
+    taken->push_back(current->second.done);
+    incoming_.erase(current);
+  }
+}
+
+void Transport::TakeOutgoing(Which which, std::vector<Completion*>* taken) {
   for (auto it = outgoing_.begin(); it != outgoing_.end();) {
     const auto current = it++;
-    if (current->second.to != peer) continue;
-    WireTo(peer)->Retire(current->first);
-    WireTo(peer)->CancelBulkSend(current->first);
-    ended->push_back(current->second.done);
+    const Outgoing& bulk = current->second;
+    if (!which(bulk.to, bulk.collective)) continue;
+    WireTo(bulk.to)->Retire(current->first);
+    WireTo(bulk.to)->CancelBulkSend(current->first);
+    taken->push_back(bulk.done);
     outgoing_.erase(current);
   }
 }
@@ -466,9 +471,10 @@ void Transport::PeerLeft(ProcessId peer, const absl::Status& why) {
   if (IsGone(peer)) return;
   At(peer).state = PeerState::kLeft;
   At(peer).why_gone = why;
+  const auto of_peer = [peer](ProcessId process, uint64_t) { return process == peer; };
   std::vector<Completion*> failed, ended;
-  FailWanted(peer, &failed);
-  EndOutgoing(peer, &ended);
+  TakeWanted(of_peer, &failed);
+  TakeOutgoing(of_peer, &ended);
   for (Completion* done : failed) done->Done(why);
   for (Completion* done : ended) done->Done(absl::OkStatus());
 }
@@ -480,23 +486,17 @@ void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
   if (is_new) At(peer).why_gone = why;
   for (const auto& wire : wires_) wire->Poll(this);  // what it sent before it went still counts
   At(peer).queue.clear();
+  const auto of_peer = [peer](ProcessId process, uint64_t) { return process == peer; };
   std::vector<Completion*> failed, ended;
-  FailWanted(peer, &failed);
-  for (auto it = incoming_.begin(); it != incoming_.end();) {
-    const auto current = it++;
-    if (current->second.from != peer) continue;
-    WireTo(peer)->CancelBulkReceive(peer, current->first.second);
-    failed.push_back(current->second.done);
-    incoming_.erase(current);
-  }
-  for (auto it = pushed_.begin(); it != pushed_.end();) {
-    const auto current = it++;
-    if (current->first.from != peer) continue;
-    WireTo(peer)->CancelBulkReceive(peer, current->second.bulk_id);
-    if (current->second.wanted.done != nullptr) failed.push_back(current->second.wanted.done);
-    pushed_.erase(current);
-  }
-  EndOutgoing(peer, &ended);
+  TakeWanted(of_peer, &failed);
+  TakeIncoming(of_peer, &failed);
+  absl::erase_if(pushed_, [&](const auto& item) {
+    if (item.first.from != peer) return false;
+    WireTo(peer)->CancelBulkReceive(peer, item.second.bulk_id);
+    if (item.second.wanted.done != nullptr) failed.push_back(item.second.wanted.done);
+    return true;
+  });
+  TakeOutgoing(of_peer, &ended);
   for (Completion* done : failed) done->Done(why);
   for (Completion* done : ended) done->Done(absl::OkStatus());
   if (is_new) on_lost_(peer, why);
@@ -508,7 +508,9 @@ void Transport::Cancel(uint64_t collective) {
     cancelled_.erase(cancelled_order_.front());
     cancelled_order_.pop_front();
   }
-  absl::erase_if(wanted_, [&](const auto& item) { return item.first.tag.collective == collective; });
+  const auto of_collective = [collective](ProcessId, uint64_t its) { return its == collective; };
+  std::vector<Completion*> untold;
+  TakeWanted(of_collective, &untold);
   for (auto it = arrived_.begin(); it != arrived_.end();) {
     const auto current = it++;
     if (current->first.tag.collective != collective) continue;
@@ -518,25 +520,13 @@ void Transport::Cancel(uint64_t collective) {
     pool_.Give(std::move(current->second.payload));
     arrived_.erase(current);
   }
-  for (auto& [key, pushed] : pushed_) {
+  for (auto& [key, pushed] : pushed_) {  // what is on its way must come somewhere
     if (key.tag.collective != collective) continue;
     pushed.wanted.done = nullptr;
     pushed.dropped = true;
   }
-  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
-    const auto current = it++;
-    if (current->second.collective != collective) continue;
-    Wire* wire = WireTo(current->second.to);
-    wire->Retire(current->first);
-    wire->CancelBulkSend(current->first);
-    outgoing_.erase(current);
-  }
-  for (auto it = incoming_.begin(); it != incoming_.end();) {
-    const auto current = it++;
-    if (current->second.collective != collective) continue;
-    WireTo(current->second.from)->CancelBulkReceive(current->second.from, current->first.second);
-    incoming_.erase(current);
-  }
+  TakeOutgoing(of_collective, &untold);
+  TakeIncoming(of_collective, &untold);
   for (Peer& peer : peers_) {
     std::erase_if(peer.queue, [&](const Queued& queued) {
       return queued.header.kind == FrameKind::kBulk && queued.header.tag.collective == collective;

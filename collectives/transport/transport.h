@@ -22,6 +22,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "collectives/transport/buffer_pool.h"
@@ -101,10 +102,9 @@ class Transport : private FrameSink {
   void Knock();
   // False if nothing happened.
   bool Poll();
-  // Whether something waits for a wire to have room: then polling must go on though nothing arrives.
-  bool HasBacklog() const;
-  // Whether some of it is for a peer that neither died nor left.
-  bool Owes() const;
+  // Whether something waits for a wire to have room: then polling must go on though nothing arrives. What is
+  // for one that has left counts only if `even_if_left`.
+  bool HasBacklog(bool even_if_left) const;
   // Whether data moves, or is about to, that a wire moves only while it is polled.
   bool MovesBulk() const;
   void FindLostPeers();
@@ -144,7 +144,6 @@ class Transport : private FrameSink {
     bool on_channel = false;  // handed to the wire's bulk channel
   };
   struct Incoming {  // a bulk that is being sent to us
-    ProcessId from;
     uint64_t collective;
     absl::Span<char> into;
     int64_t missing;
@@ -174,8 +173,11 @@ class Transport : private FrameSink {
   void OnBulkReceived(ProcessId from, uint64_t bulk_id, const absl::Status& status) override;
   void OnPeerLost(ProcessId peer, const absl::Status& why) override;
 
-  void FailWanted(ProcessId peer, std::vector<Completion*>* failed);
-  void EndOutgoing(ProcessId peer, std::vector<Completion*>* ended);
+  // Forget what is with such a peer and of such a collective, and give its completions.
+  using Which = absl::FunctionRef<bool(ProcessId peer, uint64_t collective)>;
+  void TakeWanted(Which which, std::vector<Completion*>* taken);
+  void TakeIncoming(Which which, std::vector<Completion*>* taken);
+  void TakeOutgoing(Which which, std::vector<Completion*>* taken);
   Peer& At(ProcessId peer) { return peers_[peer.value()]; }
   const Peer& At(ProcessId peer) const { return peers_[peer.value()]; }
   Wire* WireTo(ProcessId peer) const { return At(peer).wire; }
