@@ -51,6 +51,7 @@ World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires,
   if (wires.empty()) return;
   Engine::Handlers handlers;
   handlers.on_failed = [this](ProgramRun run, const absl::Status& why) { RunFailed(run, why); };
+  handlers.on_missed = [] { Mpi::DoNotFinalize(); };  // it would wait for the one that is gone
   handlers.on_tick = [this] {
     for (const auto& communicator : Communicators()) communicator->CheckMeetings(absl::Now());
   };

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "collectives/transport/mpi.h"
 #include "core/base/log.h"
 #include "core/tasks/arena.h"
 
@@ -519,7 +518,7 @@ void Engine::TellAll(const std::vector<char>& bytes, bool even_if_left) {
 // ---- failures
 
 void Engine::OnLost(ProcessId peer, const absl::Status& why) {
-  Mpi::DoNotFinalize();
+  handlers_.on_missed();
   for (const auto& exchange : exchanges_) exchange->NoteGone(peer);
   dead_.emplace_back(peer, why);
   broken_ = true;
@@ -548,7 +547,7 @@ void Engine::FailRun(ProgramRun run, const absl::Status& why, bool tell_others) 
   if (absl::IsDeadlineExceeded(why)) broken_ = true;
   if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) {
     if (!missed_.exchange(true)) first_miss_ = why;
-    Mpi::DoNotFinalize();  // it would wait for the one that is gone
+    handlers_.on_missed();
   }
   if (tell_others) TellAll(Encode(AbortNotice{run, diagnosis_.AsToldToOthers(why)}), /*even_if_left=*/true);
 }

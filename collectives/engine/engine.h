@@ -42,6 +42,9 @@ class Engine {
   struct Handlers {
     // A run has failed, here or elsewhere.
     std::function<void(ProgramRun, const absl::Status&)> on_failed;
+    // Somebody has died, or a run has failed because somebody has gone or said nothing in time: to wait for
+    // all processes may be to wait for ever. Called with a lock held, perhaps often: must not call back in.
+    std::function<void()> on_missed;
     // Every now and then, for those who have deadlines of their own.
     std::function<void()> on_tick;
     // Whether a run has been asked for here. Called with a lock held: must not call back in.

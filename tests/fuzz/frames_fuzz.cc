@@ -164,6 +164,7 @@ void RunWith(std::deque<Frame> frames, bool pulls, bool gathers) {
     handlers.on_failed = [](ProgramRun, const absl::Status& why) {
       if (why.ok()) std::abort();
     };
+    handlers.on_missed = [] {};
     handlers.is_expected = [](ProgramRun run) { return run.id == 1; };
     Engine engine(TopologyOfAll(), std::move(wires), nullptr, absl::Seconds(60), std::move(handlers));
     engine.NoteCaller();
