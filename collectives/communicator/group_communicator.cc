@@ -7,6 +7,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "collectives/communicator/ragged_plan.h"
+#include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "core/tasks/arena.h"
 
@@ -22,36 +23,32 @@ constexpr int64_t kInlineCompletionBytes = 64 << 10;
 // What one world keeps at most of memory to pack data in that is not used just now.
 constexpr int64_t kKeptStagingBytes = 256 << 20;
 
-uint64_t HashOfText(uint64_t hash, absl::string_view text) {
-  for (char c : text) hash = MixHash(hash, static_cast<unsigned char>(c));
-  return hash;
+uint64_t HashOf(const std::vector<int64_t>& numbers) {
+  return FingerprintOfData({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
 }
 
-uint64_t HashOfAssignment(absl::Span<const DeviceId> assignment) {
-  uint64_t hash = assignment.size();
-  for (DeviceId device : assignment) hash = MixHash(hash, static_cast<uint64_t>(device.value()));
-  return hash;
+uint64_t HashOfAssignment(absl::Span<const DeviceId> assignment, absl::string_view own_name) {
+  std::vector<int64_t> numbers = {static_cast<int64_t>(Fingerprint(own_name))};
+  for (DeviceId device : assignment) numbers.push_back(device.value());
+  return HashOf(numbers);
 }
 
 // Of all that participants must agree on.
 uint64_t HashOfOperation(const CollectiveOp& op, absl::string_view preferences) {
-  uint64_t hash = MixHash(static_cast<uint64_t>(op.kind), static_cast<uint64_t>(op.reduction));
-  hash = HashOfText(hash, preferences);
+  std::vector<int64_t> numbers = {static_cast<int64_t>(op.kind), static_cast<int64_t>(op.reduction),
+                                  static_cast<int64_t>(Fingerprint(preferences))};
   for (const CollectiveArray& array : op.arrays) {
-    for (int64_t field : {static_cast<int64_t>(array.type), array.elements, array.in.outer,
-                          array.in.block_elements, array.out.outer, array.out.block_elements}) {
-      hash = MixHash(hash, static_cast<uint64_t>(field));
-    }
+    numbers.insert(numbers.end(), {static_cast<int64_t>(array.type), array.elements, array.in.outer,
+                                   array.in.block_elements, array.out.outer, array.out.block_elements});
   }
   for (const auto& group : op.groups) {
-    hash = MixHash(hash, group.size());
-    for (PartitionId member : group) hash = MixHash(hash, static_cast<uint64_t>(member.value()));
+    numbers.push_back(static_cast<int64_t>(group.size()));
+    for (PartitionId member : group) numbers.push_back(member.value());
   }
   for (const auto& [source, target] : op.pairs) {
-    hash =
-        MixHash(MixHash(hash, static_cast<uint64_t>(source.value())), static_cast<uint64_t>(target.value()));
+    numbers.insert(numbers.end(), {source.value(), target.value()});
   }
-  return hash;
+  return HashOf(numbers);
 }
 
 }  // namespace
@@ -141,7 +138,7 @@ GroupCommunicator::GroupCommunicator(std::vector<DeviceId> assignment, const Top
       topology_(topology),
       engine_(engine),
       options_(std::move(options)),
-      id_(HashOfText(HashOfAssignment(assignment_), options_.own_name ? options_.algorithms : "")) {}
+      id_(HashOfAssignment(assignment_, options_.own_name ? options_.algorithms : "")) {}
 
 // ---- planning
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/fingerprint.h"
+
 namespace shoal {
 namespace {
 
@@ -72,17 +74,9 @@ bool Split(absl::Span<const char> bytes, uint32_t kind, Fields* fields, std::str
 
 }  // namespace
 
-// The finaliser of MurmurHash3 over a running sum.
-uint64_t MixHash(uint64_t hash, uint64_t value) {
-  hash = (hash + 0x9e3779b97f4a7c15) ^ value;
-  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
-  hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53;
-  return hash ^ (hash >> 33);
-}
-
 uint64_t CollectiveKey::Hash() const {
-  uint64_t hash = run.communicator;
-  for (int64_t field : {run.id, number, instance, group}) hash = MixHash(hash, static_cast<uint64_t>(field));
+  static_assert(sizeof(*this) == 5 * sizeof(int64_t));  // without gaps
+  const uint64_t hash = FingerprintOfData({reinterpret_cast<const char*>(this), sizeof(*this)});
   return hash == 0 ? 1 : hash;
 }
 

@@ -84,7 +84,4 @@ bool Decode(absl::Span<const char> bytes, Question* question);
 bool Decode(absl::Span<const char> bytes, Answer* answer);
 bool Decode(absl::Span<const char> bytes, Goodbye* goodbye);
 
-// One step of the hash used here: the same on every machine and in every process.
-uint64_t MixHash(uint64_t hash, uint64_t value);
-
 }  // namespace shoal
