@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "collectives/algorithms/select.h"
 #include "collectives/algorithms/table.h"
-#include "collectives/communicator/world.h"
+#include "collectives/communicator/wired_world.h"
 #include "collectives/transport/mpi.h"
 #include "collectives/transport/mpi_wire.h"
 #include "collectives/transport/shm_wire.h"
@@ -82,7 +82,7 @@ absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const T
   std::vector<std::unique_ptr<Wire>> wires;
   Doorbell* doorbell = nullptr;
   if (topology.process_count() <= 1)
-    return std::make_unique<World>(topology, std::move(wires), doorbell, options);
+    return std::make_unique<WiredWorld>(topology, std::move(wires), doorbell, options);
   if (options.shared_memory && HasNeighbour(topology)) {
     SHOAL_ASSIGN_OR_RETURN(std::unique_ptr<ShmWire> wire, ShmWire::Create(topology, store, options.timeout));
     doorbell = wire->doorbell();
@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<CollectiveWorld>> CollectiveWorld::Create(const T
     }
     wires.push_back(*std::move(wire));
   }
-  return std::make_unique<World>(topology, std::move(wires), doorbell, options);
+  return std::make_unique<WiredWorld>(topology, std::move(wires), doorbell, options);
 }
 
 }  // namespace shoal

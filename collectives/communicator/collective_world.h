@@ -23,12 +23,12 @@ namespace shoal {
 class AlgorithmTable;
 
 struct CollectiveOptions {
-  absl::Duration timeout = absl::Seconds(300);  // SHOAL_TIMEOUT_S
-  bool shared_memory = true;                    // SHOAL_SHM
-  std::string transport = "auto";               // SHOAL_TRANSPORT
-  bool deterministic = false;                   // SHOAL_DETERMINISTIC
-  std::string algorithms;                       // SHOAL_ALGORITHMS, checked
-  std::shared_ptr<const AlgorithmTable> table;  // of the file SHOAL_TUNING; may be null
+  absl::Duration timeout = absl::InfiniteDuration();  // SHOAL_TIMEOUT_S
+  bool shared_memory = true;                          // SHOAL_SHM
+  std::string transport = "auto";                     // SHOAL_TRANSPORT
+  bool deterministic = false;                         // SHOAL_DETERMINISTIC
+  std::string algorithms;                             // SHOAL_ALGORITHMS, checked
+  std::shared_ptr<const AlgorithmTable> table;        // of the file SHOAL_TUNING; may be null
   static absl::StatusOr<CollectiveOptions> FromFlags();
 };
 
@@ -45,8 +45,8 @@ class CollectiveWorld {
   virtual absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicator(
       absl::Span<const DeviceId> assignment) = 0;
   // One whose collectives take these algorithms (select.h), whatever the flags say: to measure them.
-  virtual absl::StatusOr<std::shared_ptr<Communicator>> CommunicatorOf(absl::Span<const DeviceId> assignment,
-                                                                       absl::string_view algorithms) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicatorWith(
+      absl::Span<const DeviceId> assignment, absl::string_view algorithms) = 0;
   // launcher/health tells that a process is gone: everything that needs it fails with `why`, now and later.
   virtual void ProcessFailed(ProcessId process, const absl::Status& why) = 0;
   // The program has ended, by the error `why` if that is not empty: peers that wait for more are told.

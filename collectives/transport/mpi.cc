@@ -31,20 +31,20 @@ namespace {
 #endif
 
 std::atomic<bool> finalizes{false}, do_not_finalize{false};
+std::chrono::seconds finalize_limit;  // set when MPI is loaded
 
 // Finalising waits for the peers, who may be busy for long after we are done; so we wait as long as for any
 // collective, and then leave all the same.
 void FinalizeAtExit(int exit_status, void* table) {
   if (exit_status != 0 || do_not_finalize.load()) return;
-  const absl::StatusOr<int64_t> timeout = IntFlag("SHOAL_TIMEOUT_S");
-  const std::chrono::seconds limit(timeout.ok() ? *timeout : 300);
   auto finalized = std::make_shared<std::promise<void>>();
   std::thread([finalized, table] {
     static_cast<const ShoalMpiTable*>(table)->finalize();
     finalized->set_value();
   }).detach();
-  if (finalized->get_future().wait_for(limit) != std::future_status::ready) {
-    SHOAL_WARN << "MPI_Finalize has not returned within " << limit.count() << " s; leaving without it";
+  if (finalized->get_future().wait_for(finalize_limit) != std::future_status::ready) {
+    SHOAL_WARN << "MPI_Finalize has not returned within " << finalize_limit.count()
+               << " s; leaving without it";
   }
 }
 
@@ -131,6 +131,8 @@ absl::StatusOr<Mpi*> Mpi::Load() {
 }
 
 absl::StatusOr<Mpi*> Mpi::LoadOnce() {
+  SHOAL_ASSIGN_OR_RETURN(const int64_t seconds, IntFlag("SHOAL_TIMEOUT_S"));
+  finalize_limit = std::chrono::seconds(seconds);
   SHOAL_ASSIGN_OR_RETURN(const ShoalMpiTable* table,
                          ModuleTable<ShoalMpiTable>("MPI", "libshoal_mpi.so", SHOAL_MPI_MODULE_BUILD_PATH,
                                                     "ShoalMpiModule", kShoalMpiVersion));

@@ -172,7 +172,7 @@ class Tuner {
   absl::StatusOr<double> Loop(const Arrangement& arrangement, CollectiveKind kind, int64_t bytes,
                               const Algorithm& algorithm) {
     const std::string wish = absl::StrCat(CollectiveName(kind), "=", algorithm.name);
-    SHOAL_ASSIGN_OR_RETURN(const auto communicator, world_->CommunicatorOf(assignment_, wish));
+    SHOAL_ASSIGN_OR_RETURN(const auto communicator, world_->GetCommunicatorWith(assignment_, wish));
     const CollectiveOp op = MakeOp(arrangement, kind, bytes);
     const int64_t calls = std::clamp(kLoopBytes / bytes, kLeastCalls, kMostCalls);
     SHOAL_RETURN_IF_ERROR(Call(*communicator, op));  // plans, and connects what is not connected yet

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "collectives/communicator/world.h"
+#include "collectives/communicator/wired_world.h"
 #include "collectives/transport/in_process_wire.h"
 #include "collectives/transport/shm_wire.h"
 #include "core/base/topology.h"
@@ -83,8 +83,8 @@ class Job {
         doorbell = hub_->doorbell(ProcessId(p));
         wires.push_back(hub_->MakeWire(ProcessId(p)));
       }
-      worlds_.push_back(std::make_unique<World>(MakeTopology(devices_, p, name, per_host), std::move(wires),
-                                                doorbell, options));
+      worlds_.push_back(std::make_unique<WiredWorld>(MakeTopology(devices_, p, name, per_host),
+                                                     std::move(wires), doorbell, options));
     }
     std::vector<DeviceId> assignment;
     for (int d = 0; d < partitions(); ++d) assignment.push_back(DeviceId(d));
@@ -110,7 +110,7 @@ class Job {
     return process;
   }
   Communicator& communicator(int process) { return *communicators_[process]; }
-  World& world(int process) { return *worlds_[process]; }
+  WiredWorld& world(int process) { return *worlds_[process]; }
   InProcessHub& hub() { return *hub_; }
 
   // Starts `op` for one partition. `in` and `out` by array.
@@ -129,7 +129,7 @@ class Job {
   const std::vector<int> devices_;
   MemoryStore store_;
   std::unique_ptr<InProcessHub> hub_;
-  std::vector<std::unique_ptr<World>> worlds_;
+  std::vector<std::unique_ptr<WiredWorld>> worlds_;
   std::vector<std::shared_ptr<Communicator>> communicators_;
   std::vector<DeviceId> assignment_;
 };

@@ -39,8 +39,8 @@ class NoWorld : public CollectiveWorld {
   absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicator(absl::Span<const DeviceId>) override {
     return absl::UnimplementedError("no communication in this test");
   }
-  absl::StatusOr<std::shared_ptr<Communicator>> CommunicatorOf(absl::Span<const DeviceId>,
-                                                               absl::string_view) override {
+  absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicatorWith(absl::Span<const DeviceId>,
+                                                                    absl::string_view) override {
     return absl::UnimplementedError("no communication in this test");
   }
   void ProcessFailed(ProcessId, const absl::Status&) override {}

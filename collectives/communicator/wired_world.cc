@@ -1,4 +1,4 @@
-#include "collectives/communicator/world.h"
+#include "collectives/communicator/wired_world.h"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -42,8 +42,8 @@ void AwaitEnd(int pid, absl::Time limit) {
 
 }  // namespace
 
-World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
-             const CollectiveOptions& options)
+WiredWorld::WiredWorld(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
+                       const CollectiveOptions& options)
     : topology_(topology),
       options_(options),
       // Without a limit of its own: what it holds is a part of what the devices' arrays are.
@@ -63,9 +63,9 @@ World::World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires,
       std::make_unique<Engine>(topology, std::move(wires), doorbell, options.timeout, std::move(handlers));
 }
 
-World::~World() = default;
+WiredWorld::~WiredWorld() = default;
 
-GroupCommunicator::Options World::OptionsWith(absl::string_view algorithms) const {
+GroupCommunicator::Options WiredWorld::OptionsWith(absl::string_view algorithms) const {
   return {.timeout = options_.timeout,
           .deterministic = options_.deterministic,
           .algorithms = std::string(algorithms),
@@ -73,22 +73,23 @@ GroupCommunicator::Options World::OptionsWith(absl::string_view algorithms) cons
           .workers = ShareOfCores(topology_)};
 }
 
-absl::StatusOr<std::shared_ptr<Communicator>> World::GetCommunicator(absl::Span<const DeviceId> assignment) {
+absl::StatusOr<std::shared_ptr<Communicator>> WiredWorld::GetCommunicator(
+    absl::Span<const DeviceId> assignment) {
   GroupCommunicator::Options options = OptionsWith(options_.algorithms);
   options.table = options_.table;
   return Register(assignment, std::move(options));
 }
 
-absl::StatusOr<std::shared_ptr<Communicator>> World::CommunicatorOf(absl::Span<const DeviceId> assignment,
-                                                                    absl::string_view algorithms) {
+absl::StatusOr<std::shared_ptr<Communicator>> WiredWorld::GetCommunicatorWith(
+    absl::Span<const DeviceId> assignment, absl::string_view algorithms) {
   SHOAL_RETURN_IF_ERROR(CheckAlgorithms(algorithms));
   GroupCommunicator::Options options = OptionsWith(algorithms);
   options.own_name = true;
   return Register(assignment, std::move(options));
 }
 
-absl::StatusOr<std::shared_ptr<Communicator>> World::Register(absl::Span<const DeviceId> assignment,
-                                                              GroupCommunicator::Options options) {
+absl::StatusOr<std::shared_ptr<Communicator>> WiredWorld::Register(absl::Span<const DeviceId> assignment,
+                                                                   GroupCommunicator::Options options) {
   for (DeviceId device : assignment) {
     if (device.value() < 0 || device.value() >= topology_.device_count()) {
       return absl::InvalidArgumentError(absl::StrCat("the device assignment names device ", device.value(),
@@ -102,30 +103,30 @@ absl::StatusOr<std::shared_ptr<Communicator>> World::Register(absl::Span<const D
   return communicators_.emplace(communicator->id(), communicator).first->second;
 }
 
-std::vector<std::shared_ptr<GroupCommunicator>> World::Communicators() {
+std::vector<std::shared_ptr<GroupCommunicator>> WiredWorld::Communicators() {
   std::vector<std::shared_ptr<GroupCommunicator>> all;
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [id, communicator] : communicators_) all.push_back(communicator);
   return all;
 }
 
-std::shared_ptr<GroupCommunicator> World::Find(uint64_t communicator) {
+std::shared_ptr<GroupCommunicator> WiredWorld::Find(uint64_t communicator) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto it = communicators_.find(communicator);
   return it == communicators_.end() ? nullptr : it->second;
 }
 
-void World::RunFailed(ProgramRun run, const absl::Status& why) {
+void WiredWorld::RunFailed(ProgramRun run, const absl::Status& why) {
   // One that is not used here yet needs no telling: the engine remembers the run.
   const std::shared_ptr<GroupCommunicator> failed = Find(run.communicator);
   if (failed != nullptr) failed->RunFailed(run.id, why);
 }
 
-void World::ProcessFailed(ProcessId process, const absl::Status& why) {
+void WiredWorld::ProcessFailed(ProcessId process, const absl::Status& why) {
   if (engine_ != nullptr && process != topology_.self) engine_->ProcessLost(process, why);
 }
 
-bool World::Leave(absl::string_view why, absl::Duration wait) {
+bool WiredWorld::Leave(absl::string_view why, absl::Duration wait) {
   if (engine_ == nullptr) return false;
   engine_->Leave(why);
   // The last messages to whoever is slow: it may be stopped just now. An error has ended what they are part
@@ -152,6 +153,6 @@ bool World::Leave(absl::string_view why, absl::Duration wait) {
   return true;
 }
 
-absl::Status World::Health() const { return engine_ == nullptr ? absl::OkStatus() : engine_->Health(); }
+absl::Status WiredWorld::Health() const { return engine_ == nullptr ? absl::OkStatus() : engine_->Health(); }
 
 }  // namespace shoal

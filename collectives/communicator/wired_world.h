@@ -15,18 +15,18 @@
 
 namespace shoal {
 
-class World : public CollectiveWorld {
+class WiredWorld : public CollectiveWorld {
  public:
   // `doorbell` belongs to one of the wires, or outlives the world; null if no wire rings. No wires: one
   // process.
-  World(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
-        const CollectiveOptions& options);
-  ~World() override;
+  WiredWorld(const Topology& topology, std::vector<std::unique_ptr<Wire>> wires, Doorbell* doorbell,
+             const CollectiveOptions& options);
+  ~WiredWorld() override;
 
   absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicator(
       absl::Span<const DeviceId> assignment) override;
-  absl::StatusOr<std::shared_ptr<Communicator>> CommunicatorOf(absl::Span<const DeviceId> assignment,
-                                                               absl::string_view algorithms) override;
+  absl::StatusOr<std::shared_ptr<Communicator>> GetCommunicatorWith(absl::Span<const DeviceId> assignment,
+                                                                    absl::string_view algorithms) override;
   void ProcessFailed(ProcessId process, const absl::Status& why) override;
   bool Leave(absl::string_view why, absl::Duration wait) override;
   absl::Status Health() const override;
