@@ -1,5 +1,6 @@
 #include "collectives/communicator/group_view.h"
 
+#include <numeric>
 #include <utility>
 
 namespace shoal {
@@ -7,7 +8,6 @@ namespace shoal {
 GroupView::GroupView(std::vector<PartitionId> group, absl::Span<const DeviceId> assignment,
                      const Topology& topology)
     : partitions(std::move(group)) {
-  std::vector<int> members_of;  // how many so far, by process rank
   for (int r = 0; r < ranks(); ++r) {
     const ProcessId process = topology.ProcessOf(assignment[partitions[r].value()]);
     const auto it = std::find(processes.begin(), processes.end(), process);
@@ -19,6 +19,9 @@ GroupView::GroupView(std::vector<PartitionId> group, absl::Span<const DeviceId> 
     member_of.push_back(members_of[process_of[r]]++);
     if (process == topology.self) local_ranks.push_back(r);
   }
+  std::vector<int> first_of(processes.size());  // packed_of its first member, by process rank
+  std::exclusive_scan(members_of.begin(), members_of.end(), first_of.begin(), 0);
+  for (int r = 0; r < ranks(); ++r) packed_of.push_back(first_of[process_of[r]] + member_of[r]);
   std::vector<HostId> hosts;
   for (ProcessId process : processes) {
     const HostId host = topology.process(process).host;

@@ -20,6 +20,10 @@ struct MemoryRef {
   int index = 0;       // of the local member, or of the staging buffer
   int array = 0;       // of the operation; not of staging
   int64_t offset = 0;  // bytes
+  friend MemoryRef operator+(MemoryRef ref, int64_t bytes) {
+    ref.offset += bytes;
+    return ref;
+  }
 };
 
 // `bytes` bytes that lie in rows of `row` bytes, `stride` apart.

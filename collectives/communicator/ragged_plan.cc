@@ -105,8 +105,8 @@ class RaggedPlanner {
         ForRanksOf(process, [&](int to) {
           for (int64_t i = 0; i < pieces_; ++i) {
             const int64_t rows = Number(group_.member_of[from], kSent, to, i);
-            AddCopy(RowsAt(group_.member_of[from], Number(group_.member_of[from], kFirst, to, i)),
-                    {MemoryRef::kStaging, sent.index, 0, at}, rows, before);
+            AddCopy(RowsAt(group_.member_of[from], Number(group_.member_of[from], kFirst, to, i)), sent + at,
+                    rows, before);
             at += rows * row_bytes_;
           }
         });
@@ -119,7 +119,7 @@ class RaggedPlanner {
         for (int to : group_.local_ranks) {
           for (int64_t i = 0; i < pieces_; ++i) {
             const int64_t rows = Number(group_.member_of[to], kReceived, from, i);
-            AddCopy({MemoryRef::kStaging, received.index, 0, at - total_sent},
+            AddCopy(received + (at - total_sent),
                     ResultAt(group_.member_of[to], Number(group_.member_of[to], kTarget, from, i)), rows,
                     after);
             at += rows * row_bytes_;
