@@ -67,6 +67,8 @@ class SharedJob : public Job {
   }
 
  private:
+  // Why this process could not be introduced to the others.
+  absl::Status Explain(const absl::Status& why) const;
   absl::Status OpenStore(const Place& place, const JobOptions& options, int generation);
   absl::Status OpenTcpStore(const Place& place, const std::string& coordinator, int generation,
                             const std::string& name, absl::Duration timeout);
@@ -76,6 +78,7 @@ class SharedJob : public Job {
   Topology topology_;
   std::unique_ptr<HostFile> host_file_;
   std::unique_ptr<TcpServer> server_;
+  std::string announced_;  // where the others look for server_; empty where it tells them itself
   std::unique_ptr<TcpStore> tcp_store_;
   std::unique_ptr<KeyValueStore> own_store_;
   KeyValueStore* store_ = nullptr;
@@ -153,6 +156,7 @@ absl::Status SharedJob::OpenTcpStore(const Place& place, const std::string& coor
       SHOAL_ASSIGN_OR_RETURN(port, PortOf(coordinator));
     }
     SHOAL_ASSIGN_OR_RETURN(server_, TcpServer::Start(name, port));
+    announced_ = coordinator;
     addresses = {absl::StrCat("127.0.0.1:", server_->port())};
   }
   if (coordinator.empty()) {
@@ -214,12 +218,20 @@ absl::Status SharedJob::Attend(absl::Duration timeout) {
   return absl::OkStatus();
 }
 
+absl::Status SharedJob::Explain(const absl::Status& why) const {
+  if (!absl::IsDeadlineExceeded(why) || announced_.empty() || IsAddressHere(announced_)) return why;
+  return absl::DeadlineExceededError(absl::StrCat(why.message(), "; they look for process 0 at ", announced_,
+                                                  ", which is no address of this machine, ", HostName()));
+}
+
 absl::StatusOr<std::unique_ptr<Job>> SharedJob::Join(const Place& place, const JobOptions& options,
                                                      int generation) {
   auto job = std::make_unique<SharedJob>();
   SHOAL_RETURN_IF_ERROR(job->OpenStore(place, options, generation));
   const Introduction mine = Introduction::OfThisProcess(options.num_devices, place.process_count);
-  SHOAL_ASSIGN_OR_RETURN(job->topology_, Introduce(*job->store_, place.process, mine, options.join_timeout));
+  absl::StatusOr<Topology> topology = Introduce(*job->store_, place.process, mine, options.join_timeout);
+  if (!topology.ok()) return job->Explain(topology.status());
+  job->topology_ = *std::move(topology);
   SHOAL_RETURN_IF_ERROR(job->Attend(options.join_timeout));
   SHOAL_LOG_AT(1) << "joined " << job->topology_.job << ": process " << place.process << " of "
                   << place.process_count << ", " << job->topology_.device_count() << " devices, "

@@ -52,6 +52,20 @@ absl::StatusOr<HostPort> SplitAddress(absl::string_view address) {
   return HostPort{std::string(host), std::to_string(port)};
 }
 
+using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+// What getaddrinfo says, or 0 and the addresses.
+int Resolve(const HostPort& parts, AddressList* list) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(parts.host.c_str(), parts.port.c_str(), &hints, &found);
+  if (error == 0) list->reset(found);
+  return error;
+}
+
+int OpenSocket(int family) { return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
 }  // namespace
 
 Socket& Socket::operator=(Socket&& other) noexcept {
@@ -78,17 +92,15 @@ void Socket::Close() {
 
 absl::StatusOr<Socket> Socket::Connect(absl::string_view address, absl::Time deadline) {
   SHOAL_ASSIGN_OR_RETURN(const HostPort parts, SplitAddress(address));
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(parts.host.c_str(), parts.port.c_str(), &hints, &found); error != 0) {
-    return Gone(address, gai_strerror(error));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> list(found, freeaddrinfo);
+  AddressList list(nullptr, freeaddrinfo);
+  if (const int error = Resolve(parts, &list); error != 0) return Gone(address, gai_strerror(error));
   absl::Status last = Gone(address, "no address");
-  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    Socket s(socket(entry->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), std::string(address));
-    if (!s.valid()) continue;
+  for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
+    Socket s(OpenSocket(entry->ai_family), std::string(address));
+    if (!s.valid()) {
+      if (errno != EAFNOSUPPORT) last = Gone(address, std::strerror(errno));
+      continue;
+    }
     if (connect(s.file_, entry->ai_addr, entry->ai_addrlen) != 0 && errno != EINPROGRESS) {
       last = Gone(address, std::strerror(errno));
       continue;
@@ -108,7 +120,7 @@ absl::StatusOr<Socket> Socket::Connect(absl::string_view address, absl::Time dea
 absl::StatusOr<Socket> Socket::Listen(int port) {
   // An IPv6 listener takes IPv4 as well; a machine without IPv6 has only the second.
   for (const int family : {AF_INET6, AF_INET}) {
-    Socket s(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), absl::StrCat("port ", port));
+    Socket s(OpenSocket(family), absl::StrCat("port ", port));
     if (!s.valid()) continue;
     const int on = 1;
     const int off = 0;
@@ -220,6 +232,19 @@ void AppendFrame(absl::string_view bytes, std::string* out) {
 absl::StatusOr<int> PortOf(absl::string_view address) {
   SHOAL_ASSIGN_OR_RETURN(const HostPort parts, SplitAddress(address));
   return std::stoi(parts.port);
+}
+
+bool IsAddressHere(absl::string_view address) {
+  absl::StatusOr<HostPort> parts = SplitAddress(address);
+  if (!parts.ok()) return false;
+  parts->port = "0";  // the system chooses
+  AddressList list(nullptr, freeaddrinfo);
+  if (Resolve(*parts, &list) != 0) return false;
+  for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
+    const Socket s(OpenSocket(entry->ai_family));
+    if (s.valid() && bind(s.file(), entry->ai_addr, entry->ai_addrlen) == 0) return true;
+  }
+  return false;
 }
 
 std::vector<std::string> LocalAddresses(int port) {

@@ -67,6 +67,8 @@ void AppendFrame(absl::string_view bytes, std::string* out);
 
 // The port of HOST:PORT; InvalidArgument where there is none.
 absl::StatusOr<int> PortOf(absl::string_view address);
+// Whether HOST of HOST:PORT is known here, as one of this machine's own addresses.
+bool IsAddressHere(absl::string_view address);
 // This machine's addresses with `port`, as Connect takes them, the likeliest to be reached from outside
 // first.
 std::vector<std::string> LocalAddresses(int port);

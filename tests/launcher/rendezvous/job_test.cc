@@ -29,8 +29,6 @@ struct Way {
   bool coordinator = false;          // SHOAL_COORDINATOR instead of a shared directory
   bool callers_store = false;        // a store and numbers of the caller, as jax.distributed gives them
   bool callers_coordinator = false;  // an address and numbers of the caller
-  bool own_hosts =
-      false;  // each process a host of its own: a network namespace that has this one's loopback no more
 };
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
@@ -210,6 +208,21 @@ INSTANTIATE_TEST_SUITE_P(All, JobTest,
                                          Way{.name = "CallersStore", .callers_store = true},
                                          Way{.name = "CallersCoordinator", .callers_coordinator = true}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// An address that no machine has (RFC 5737).
+TEST(CoordinatorTest, AddressOfAnotherMachineIsNamed) {
+  Forked zero([]() -> std::string {
+    setenv("SHOAL_NUM_PROCESSES", "2", 1);
+    setenv("SHOAL_PROCESS_ID", "0", 1);
+    setenv("SHOAL_COORDINATOR", absl::StrCat("192.0.2.1:", *(*Socket::Listen(0)).Port()).c_str(), 1);
+    JobOptions options;
+    options.join_timeout = absl::Milliseconds(300);
+    return Job::Join(options).status().ToString();
+  });
+  EXPECT_THAT(zero.Result(),
+              testing::ContainsRegex("process 1 of 2 did not join the job .*; they look for process 0 at "
+                                     "192.0.2.1:[0-9]+, which is no address of this machine"));
+}
 
 int OpenFiles() {
   int count = 0;
