@@ -1,8 +1,6 @@
 // All-gather: each process's members put their parts into the gathered array, the processes exchange theirs,
 // and the other members get copies. The gathered array is the first member's output where that has the packed
 // order; else it is packed, and each output is laid out from it.
-#include <utility>
-
 #include "collectives/communicator/array_plan.h"
 
 namespace shoal {
@@ -25,14 +23,14 @@ void PlanAllGather(ArrayPlan* plan) {
   if (plan->HasOneProcess()) return GatherHere(plan);
   const int64_t bytes = plan->bytes, all_bytes = bytes * plan->ranks;
   const bool packed = plan->IsPacked(plan->array.out);
-  Schedule schedule = plan->Build(CollectiveKind::kAllGather, all_bytes);
+  const Schedule schedule = plan->Build(CollectiveKind::kAllGather, all_bytes);
   const std::vector<int64_t> offsets = plan->PackedOffsets(bytes);
   if (packed && plan->members == 1 && plan->group.hosts() == 1 && !SendsOutput(schedule)) {
     // Sent from where it lies; nobody waits for its copy.
     const int64_t at = offsets[plan->group.self];
     plan->Meanwhile().copies.push_back(
         {OnePiece(plan->inputs[0], bytes), OnePiece(plan->outputs[0] + at, bytes), bytes});
-    return plan->AddLane(std::move(schedule), offsets, {{plan->inputs[0], at}, {plan->outputs[0], 0}});
+    return plan->AddLane(schedule, offsets, {{plan->inputs[0], at}, {plan->outputs[0], 0}});
   }
   const MemoryRef gathered = packed ? plan->outputs[0] : plan->Staging(all_bytes);
   PlacedWork& before = plan->before.emplace_back();
@@ -49,7 +47,7 @@ void PlanAllGather(ArrayPlan* plan) {
                             bytes});
     }
   }
-  plan->AddLane(std::move(schedule), offsets, {{gathered, 0}, {gathered, 0}});
+  plan->AddLane(schedule, offsets, {{gathered, 0}, {gathered, 0}});
 }
 
 }  // namespace shoal

@@ -1,8 +1,5 @@
 // All-to-all: parts between members of one process go by pointer, those between processes in a chunk for each
 // pair of them, straight between the members' arrays where these are packed and every process has one.
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "collectives/communicator/array_plan.h"
 

@@ -99,7 +99,7 @@ std::vector<int64_t> ArrayPlan::ExchangeOffsets(int64_t part_bytes) const {
   return PackedOffsets(members * part_bytes);
 }
 
-void ArrayPlan::AddLane(Schedule schedule, const std::vector<int64_t>& offsets,
+void ArrayPlan::AddLane(const Schedule& schedule, const std::vector<int64_t>& offsets,
                         const std::vector<LaneMemory>& memory) {
   const int slices = SlicesOf(schedule, offsets.back() / schedule.chunks, group.hosts());
   std::vector<int64_t> finer;

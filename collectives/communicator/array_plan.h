@@ -60,7 +60,8 @@ struct ArrayPlan {
   std::vector<int64_t> PackedOffsets(int64_t part_bytes) const;
   std::vector<int64_t> ExchangeOffsets(int64_t part_bytes) const;
   // Adds the schedule, on chunks at `offsets` of buffers in `memory`, as one lane or, between hosts, several.
-  void AddLane(Schedule schedule, const std::vector<int64_t>& offsets, const std::vector<LaneMemory>& memory);
+  void AddLane(const Schedule& schedule, const std::vector<int64_t>& offsets,
+               const std::vector<LaneMemory>& memory);
 };
 
 // reduction_plan.cc

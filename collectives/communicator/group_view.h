@@ -23,8 +23,7 @@ struct GroupView {
   int self = 0;                         // this process's rank
 
   // `assignment[p]` is the device that plays partition p.
-  GroupView(std::vector<PartitionId> members, absl::Span<const DeviceId> assignment,
-            const Topology& topology);
+  GroupView(std::vector<PartitionId> group, absl::Span<const DeviceId> assignment, const Topology& topology);
   int ranks() const { return static_cast<int>(partitions.size()); }
   int hosts() const { return *std::max_element(host_of.begin(), host_of.end()) + 1; }
   int members() const { return static_cast<int>(local_ranks.size()); }

@@ -55,7 +55,7 @@ void PlanPermute(ArrayPlan* plan) {
   std::vector<LaneMemory> memory(kFirstOwnBuffer);
   for (const MemoryRef& source : sources) memory.push_back({source, 0});
   for (const MemoryRef& output : plan->outputs) memory.push_back({output, 0});
-  plan->AddLane(std::move(schedule), {0, bytes}, memory);
+  plan->AddLane(schedule, {0, bytes}, memory);
 }
 
 }  // namespace shoal

@@ -14,9 +14,9 @@ namespace shoal {
 class PlacedWork {
  public:
   // Byte 0 of the job lies at `at` of the lanes' data. The jobs of one PlacedWork make a phase.
-  void Add(int64_t at, CopyJob job) { copies_.emplace_back(at, std::move(job)); }
+  void Add(int64_t at, const CopyJob& job) { copies_.emplace_back(at, job); }
   void Add(int64_t at, ReduceJob job) { reductions_.emplace_back(at, std::move(job)); }
-  void Add(int64_t at, ConvertJob job) { conversions_.emplace_back(at, std::move(job)); }
+  void Add(int64_t at, const ConvertJob& job) { conversions_.emplace_back(at, job); }
 
   Phase All() const;
   // Of all jobs what lies in one of the ranges [first, second).

@@ -127,7 +127,7 @@ void PlanAllReduce(ArrayPlan* plan) {
     return;
   }
   if (plan->options.deterministic) return OrderedAllReduce(plan);
-  Schedule schedule = plan->Build(CollectiveKind::kAllReduce, bytes);
+  const Schedule schedule = plan->Build(CollectiveKind::kAllReduce, bytes);
   if (RoundsTwice(*plan, schedule)) {
     // What goes to everybody in one round goes as f32: to read all arrays would be two.
     const bool ordered = IsOrderedBetter(*plan, schedule) && schedule.rounds.size() > 1;
@@ -140,7 +140,7 @@ void PlanAllReduce(ArrayPlan* plan) {
   }
   plan->after.insert(plan->after.begin(), plan->CopiesToOtherMembers(bytes));
   const std::vector<int64_t> offsets = plan->EvenOffsets(plan->array.elements, schedule.chunks);
-  plan->AddLane(std::move(schedule), offsets, {{source, 0}, {plan->outputs[0], 0}});
+  plan->AddLane(schedule, offsets, {{source, 0}, {plan->outputs[0], 0}});
 }
 
 void PlanReduceScatter(ArrayPlan* plan) {
@@ -148,7 +148,7 @@ void PlanReduceScatter(ArrayPlan* plan) {
   const int64_t bytes = plan->bytes;
   const std::vector<int64_t> offsets = plan->PackedOffsets(bytes);
   const int64_t origin = offsets[plan->group.self];
-  Schedule schedule = plan->Build(CollectiveKind::kReduceScatter, bytes * plan->ranks);
+  const Schedule schedule = plan->Build(CollectiveKind::kReduceScatter, bytes * plan->ranks);
   const bool rounds_twice = RoundsTwice(*plan, schedule);
   const bool ordered = plan->options.deterministic || (rounds_twice && IsOrderedBetter(*plan, schedule));
   if (!ordered && rounds_twice) return ReduceInF32(plan);
@@ -161,7 +161,7 @@ void PlanReduceScatter(ArrayPlan* plan) {
   plan->after.insert(plan->after.begin(), std::move(after));
   if (ordered) return OrderedScatter(plan, out, origin);
   const MemoryRef in = PackForScatter(plan);
-  plan->AddLane(std::move(schedule), offsets, {{in, 0}, {out, origin}});
+  plan->AddLane(schedule, offsets, {{in, 0}, {out, origin}});
 }
 
 }  // namespace shoal

@@ -1,6 +1,6 @@
 // A wire between several worlds in one process, for tests: every "process" is a thread or two of it. Faults
-// can be asked for: a wire that cannot read memory, frames that are lost, a process that dies at a given
-// frame.
+// can be asked for: a wire that cannot read memory, or pushes data, or has little room; a process that dies
+// at a given frame.
 #pragma once
 
 #include <deque>
