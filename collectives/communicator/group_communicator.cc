@@ -79,6 +79,7 @@ struct GroupCommunicator::Meeting {
         here(missing, false),
         inputs(missing),
         outputs(missing),
+        keepers(missing),
         promises(missing) {}
   ~Meeting() {
     for (char* memory : staging) allocator->Free(memory);
@@ -92,6 +93,12 @@ struct GroupCommunicator::Meeting {
       }
     }
     return false;
+  }
+  // What is written after the exchange, if anything, is in place only where outputs are inputs.
+  bool may_linger() const {
+    const bool writes_after = !plan->after.empty() || !plan->work.empty();
+    return std::find(keepers.begin(), keepers.end(), nullptr) == keepers.end() &&
+           !(writes_after && aliased());
   }
   MemoryBinding binding() const { return {input_tables, output_tables, staging}; }
   absl::Status AllocateStaging() {
@@ -122,6 +129,7 @@ struct GroupCommunicator::Meeting {
   absl::InlinedVector<bool, 1> here;
   absl::InlinedVector<absl::InlinedVector<const void*, 1>, 1> inputs;
   absl::InlinedVector<absl::InlinedVector<void*, 1>, 1> outputs;
+  absl::InlinedVector<std::shared_ptr<const void>, 1> keepers;
   absl::InlinedVector<Promise, 1> promises;
   // From here on of the one who carries on.
   const GroupPlan* plan = nullptr;
@@ -282,6 +290,7 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
     slot->here[member] = true;
     slot->inputs[member].assign(call.inputs.begin(), call.inputs.end());
     slot->outputs[member].assign(call.outputs.begin(), call.outputs.end());
+    slot->keepers[member] = call.keeper;
     future = slot->promises[member].future();
     if (--slot->missing > 0) return future;
     slot->stay = call.idle;
@@ -340,6 +349,7 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting) 
     request.after = [by_pointer, &plan](int lane) { by_pointer(plan.work[lane].after); };
   }
   const bool stay = meeting->stay;
+  if (meeting->may_linger()) request.lingers_with = meeting;
   request.done = [meeting = std::move(meeting)](const absl::Status& status, bool by_starter) {
     if (!meeting->large || by_starter) return meeting->Finish(status);
     Arena::Get().Submit([meeting, status] { meeting->Finish(status); });

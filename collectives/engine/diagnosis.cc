@@ -39,12 +39,11 @@ void Diagnosis::Answered(ProcessId process, const std::string& doing, absl::Time
   inquiry.doing = doing;
 }
 
-std::string Diagnosis::Doing(const std::vector<std::unique_ptr<Exchange>>& exchanges, absl::Time now) const {
-  if (exchanges.empty()) return absl::StrCat("is in no collective; ", recorder_.LastOwn(now));
-  const Exchange& oldest = *exchanges.front();
-  const std::vector<ProcessId> awaited = oldest.Awaited().processes;
-  std::string doing =
-      absl::StrCat("is in ", ::shoal::NameOf(oldest.announcement()), " for ", Seconds(now - oldest.start()));
+std::string Diagnosis::Doing(const Exchange* oldest, absl::Time now) const {
+  if (oldest == nullptr) return absl::StrCat("is in no collective; ", recorder_.LastOwn(now));
+  const std::vector<ProcessId> awaited = oldest->Awaited().processes;
+  std::string doing = absl::StrCat("is in ", ::shoal::NameOf(oldest->announcement()), " for ",
+                                   Seconds(now - oldest->start()));
   if (awaited.empty()) return doing;
   return absl::StrCat(
       doing, ", where it waits for process ",

@@ -4,7 +4,6 @@
 // Belongs to the owner of progress; not thread-safe.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,8 @@ class Diagnosis {
   // Whether to ask `process` now, which is noted: not again before it has answered and a while has passed.
   bool MayAsk(ProcessId process, absl::Time now);
   void Answered(ProcessId process, const std::string& doing, absl::Time now);
-  // What this process is doing, as it answers.
-  std::string Doing(const std::vector<std::unique_ptr<Exchange>>& exchanges, absl::Time now) const;
+  // What this process is doing, as it answers: it waits for `oldest`, or, if that is null, for none.
+  std::string Doing(const Exchange* oldest, absl::Time now) const;
 
   // Unavailable and the like: `why` is what went wrong with a peer, `gone` are those of the exchange's
   // processes that are lost.

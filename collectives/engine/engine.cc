@@ -89,13 +89,11 @@ Engine::~Engine() {
   Outcome outcome;
   {
     std::lock_guard<std::mutex> lock(progress_mutex_);
-    for (auto& exchange : exchanges_) {
-      transport_.Cancel(exchange->collective());
-      outcome.ended.emplace_back(std::move(exchange),
-                                 absl::CancelledError("the collectives of this process have ended"));
-    }
-    exchanges_.clear();
     outcome_ = &outcome;
+    while (!exchanges_.empty()) {
+      transport_.Cancel(exchanges_.back()->collective());
+      EndExchange(exchanges_.size() - 1, absl::CancelledError("the collectives of this process have ended"));
+    }
     SayGoodbye("");
     // What peers still wait for (a last message, or the word that their memory is free) must leave first.
     const absl::Time limit = absl::Now() + absl::Seconds(1);
@@ -154,8 +152,9 @@ void Engine::Start(ExchangeRequest request, bool stay) {
   doorbell_->Watch();
   const uint32_t ticket = doorbell_->Ticket();
   Begin(std::move(request));
-  if (!doorbell_->Unwatch(StayWith(vigil.get(), ticket))) Look();
-  if (active_ > 0) doorbell_->Ring();  // the rest is the thread's
+  const bool was_rung = !doorbell_->Unwatch(StayWith(vigil.get(), ticket));
+  if (was_rung || resting_ > 0) Look();       // from here on knocks are heard
+  if (active_ > resting_) doorbell_->Ring();  // the rest is the thread's
   stays = false;
   int state = Vigil::kWaiting;
   if (!vigil->state.compare_exchange_strong(state, Vigil::kLeft)) vigil->done(vigil->status, true);
@@ -261,6 +260,10 @@ bool Engine::ProgressOnce(Outcome* outcome, ExchangeRequest* begins) {
   for (size_t i = 0; i < exchanges_.size();) {
     if (!exchanges_[i]->Advance()) {
       worked = worked || exchanges_[i]->HasMore();
+      if (exchanges_[i]->IsWhole() && !exchanges_[i]->Lingers()) {
+        TellDone(exchanges_[i].get(), absl::OkStatus());
+        worked = true;
+      }
       ++i;
     } else if (exchanges_[i]->status().ok()) {
       EndExchange(i, absl::OkStatus());
@@ -278,6 +281,10 @@ bool Engine::ProgressOnce(Outcome* outcome, ExchangeRequest* begins) {
   }
   transport_.Knock();
   active_ = static_cast<int>(exchanges_.size());
+  resting_ = transport_.HasBacklog(/*even_if_left=*/true)
+                 ? 0
+                 : static_cast<int>(std::count_if(exchanges_.begin(), exchanges_.end(),
+                                                  [](const auto& exchange) { return exchange->Lingers(); }));
   if (exchanges_.empty()) {
     doorbell_->AwaitKnocks(false);
   } else if (!doorbell_->AwaitsKnocks() && !doorbell_->IsWatched()) {
@@ -303,11 +310,8 @@ void Engine::Tick(absl::Time now) {
 
 void Engine::Deliver(Outcome outcome) {
   for (const Failure& failure : outcome.failed) handlers_.on_failed(failure.run, failure.why);
-  for (auto& [exchange, status] : outcome.ended) {
-    ExchangeRequest::Done done = exchange->TakeDone();
-    exchange.reset();
-    done(status, /*by_starter=*/false);
-  }
+  outcome.ended.clear();
+  for (auto& [done, status] : outcome.done) done(status, /*by_starter=*/false);
   if (outcome.tick && handlers_.on_tick) handlers_.on_tick();
 }
 
@@ -324,7 +328,7 @@ void Engine::ProgressThread() {
       backlog = transport_.HasBacklog(/*even_if_left=*/true);
       moves_bulk = transport_.needs_polling() && transport_.MovesBulk();
     }
-    worked = worked || !outcome.ended.empty();
+    worked = worked || !outcome.done.empty();
     Deliver(std::move(outcome));
     if (worked) {
       idle_passes = 0;
@@ -355,11 +359,12 @@ void Engine::BeginExchange(ExchangeRequest request) {
   auto exchange = std::make_unique<Exchange>(std::move(request), &transport_, helpers_);
   const ProgramRun run = exchange->run();
   if (const absl::Status* known = KnownFailure(run)) {
-    outcome_->ended.emplace_back(std::move(exchange), *known);
-    return;
+    outcome_->done.emplace_back(exchange->TakeDone(), *known);
+    return outcome_->ended.push_back(std::move(exchange));
   }
   if (absl::Status why = WhyRefused(*exchange); !why.ok()) {
-    outcome_->ended.emplace_back(std::move(exchange), why);
+    outcome_->done.emplace_back(exchange->TakeDone(), why);
+    outcome_->ended.push_back(std::move(exchange));
     return FailRun(run, why);
   }
   diagnosis_.recorder().Started(exchange->announcement(), exchange->start());
@@ -368,11 +373,22 @@ void Engine::BeginExchange(ExchangeRequest request) {
   CheckEarly(exchanges_.back().get());
 }
 
-void Engine::EndExchange(size_t position, const absl::Status& status) {
-  std::unique_ptr<Exchange> exchange = std::move(exchanges_[position]);
-  exchanges_.erase(exchanges_.begin() + static_cast<std::ptrdiff_t>(position));
+// Of those that this process waits for.
+const Exchange* Engine::Oldest() const {
+  const auto it = std::find_if(exchanges_.begin(), exchanges_.end(),
+                               [](const auto& exchange) { return !exchange->Lingers(); });
+  return it == exchanges_.end() ? nullptr : it->get();
+}
+
+void Engine::TellDone(Exchange* exchange, const absl::Status& status) {
   diagnosis_.recorder().Ended(exchange->announcement().key, status, absl::Now());
-  outcome_->ended.emplace_back(std::move(exchange), status);
+  outcome_->done.emplace_back(exchange->TakeDone(), status);
+}
+
+void Engine::EndExchange(size_t position, const absl::Status& status) {
+  if (!exchanges_[position]->Lingers()) TellDone(exchanges_[position].get(), status);
+  outcome_->ended.push_back(std::move(exchanges_[position]));
+  exchanges_.erase(exchanges_.begin() + static_cast<std::ptrdiff_t>(position));
 }
 
 absl::Status Engine::WhyRefused(const Exchange& exchange) const {
@@ -462,12 +478,13 @@ void Engine::OnQuestion(ProcessId from, const Question& question) {
   Answer answer{question};
   answer.expected = handlers_.is_expected && handlers_.is_expected(question.run);
   answer.one_thread = CallersHaveOrder();
-  answer.doing = diagnosis_.Doing(exchanges_, now);
-  if (!exchanges_.empty() && now - exchanges_.front()->start() >= Diagnosis::kAsks) {
-    const std::vector<ProcessId> awaited = exchanges_.front()->Awaited().processes;
+  const Exchange* oldest = Oldest();
+  answer.doing = diagnosis_.Doing(oldest, now);
+  if (oldest != nullptr && now - oldest->start() >= Diagnosis::kAsks) {
+    const std::vector<ProcessId> awaited = oldest->Awaited().processes;
     answer.waits = !awaited.empty();
     answer.waits_for_you = std::find(awaited.begin(), awaited.end(), from) != awaited.end();
-    answer.waits_in = exchanges_.front()->run();
+    answer.waits_in = oldest->run();
   }
   transport_.SendControl(from, Encode(answer));
 }

@@ -6,6 +6,9 @@
 // Thread-safe. Nothing blocks but the destructor, and Owes for a pass of progress. Callbacks come without a
 // lock held, on whatever thread made progress.
 //
+// An exchange that may linger (ExchangeRequest::lingers_with) is over for this process, and for its run, when
+// all that it gets is there; the engine goes on with it until its peers have what they get.
+//
 // Failures: where one exchange fails (a message that does not fit, a lost peer, a peer that announces another
 // operation, the timeout, an abort) all of its ProgramRun fail, here and, by a notice, in all other
 // processes. What is started for a failed run later fails at once with the first cause, and so does what
@@ -90,9 +93,10 @@ class Engine {
     Announcement announcement;
     bool used_up = false;
   };
-  // To call once the lock is gone.
+  // To call, and to let go, once the lock is gone.
   struct Outcome {
-    absl::InlinedVector<std::pair<std::unique_ptr<Exchange>, absl::Status>, 1> ended;
+    absl::InlinedVector<std::pair<ExchangeRequest::Done, absl::Status>, 1> done;
+    absl::InlinedVector<std::unique_ptr<Exchange>, 1> ended;
     std::vector<Failure> failed;
     bool tick = false;
   };
@@ -132,6 +136,8 @@ class Engine {
   void TellAll(const std::vector<char>& bytes, bool even_if_left = false);
   void OnAnnouncement(ProcessId from, const Announcement& theirs);
   void CheckEarly(Exchange* exchange);
+  const Exchange* Oldest() const;
+  void TellDone(Exchange* exchange, const absl::Status& status);
   void EndExchange(size_t position, const absl::Status& status);
   void FailRun(ProgramRun run, const absl::Status& why, bool tell_others = true);
   const absl::Status* KnownFailure(ProgramRun run) const;
@@ -179,7 +185,8 @@ class Engine {
   std::atomic<bool> several_callers_{false};
   std::atomic<bool> missed_{false}, broken_{false};
   std::atomic<int> gone_{0};
-  std::atomic<int> active_{0};
+  // Exchanges, and how many of them linger without needing anything but that knocks are heard.
+  std::atomic<int> active_{0}, resting_{0};
   // How long the starter of an exchange stays with it while nothing comes.
   int64_t most_patience_ns_ = 0;
   std::atomic<int64_t> patience_ns_;

@@ -47,6 +47,10 @@ class Exchange::Lane {
   void Begin();
   // Runs reductions whose messages are here and goes on to the next rounds; true at the end.
   bool Advance();
+  // Whether nothing is left but sends that the exchange need not wait for.
+  bool IsWhole() const {
+    return !HasNextRound() && unfinished_ == (exchange_->request_.lingers_with != nullptr ? unsent_ : 0);
+  }
   // A peer has come.
   void SendHeld(int peer);
   void AddAwaited(std::vector<bool>* ranks) const {
@@ -63,6 +67,7 @@ class Exchange::Lane {
       if (!status.ok() && lane->exchange_->status_.ok()) lane->exchange_->status_ = status;
       if (reduction >= 0 && --lane->reductions_[reduction].missing == 0) lane->ready_.push_back(reduction);
       if (reduction < 0) --lane->unfinished_;
+      if (!receiving) --lane->unsent_;
     }
     Lane* lane = nullptr;
     int peer = -1;
@@ -121,6 +126,8 @@ class Exchange::Lane {
   const int index_;
   int round_ = -1;
   int unfinished_ = 0;  // sends, receives and reductions of this round
+  int unsent_ = 0;      // the sends of them
+  bool was_whole_ = false;
   // As many as reserved: their addresses are with the transport.
   absl::InlinedVector<Pending, 2 * kFewRanks> pending_;
   absl::InlinedVector<Reduction, 1> reductions_;
@@ -147,6 +154,8 @@ void Exchange::Lane::StartNextRound() {
   reductions_.reserve(reductions);
   ready_.clear();
   unfinished_ = static_cast<int>(steps.size());
+  unsent_ = static_cast<int>(std::count_if(steps.begin(), steps.end(),
+                                           [](const Step& step) { return step.kind == StepKind::kSend; }));
   // Announcements go before the answers to the peers', and so before the data that these ask for: behind
   // data, the other direction would stand still until all of it has gone.
   PostSends(steps);
@@ -301,12 +310,14 @@ bool Exchange::Lane::Advance() {
       RunReduction(&reduction);
     }
     if (!exchange_->status_.ok()) return true;
+    if (IsWhole() && !std::exchange(was_whole_, true)) {
+      if (exchange_->request_.after) exchange_->request_.after(index_);
+      ++exchange_->whole_;
+    }
     if (unfinished_ > 0) return false;
-    if (!HasNextRound()) break;
+    if (!HasNextRound()) return true;
     StartNextRound();
   }
-  if (exchange_->request_.after) exchange_->request_.after(index_);
-  return true;
 }
 
 Exchange::Exchange(ExchangeRequest request, Transport* transport, int helpers)

@@ -52,6 +52,9 @@ struct ExchangeRequest {
   // Called once, without any lock, on whatever thread makes progress; `by_starter` if that is the one that
   // started the exchange, from within Engine::Start. Keeps plan and memory alive until then.
   Done done;
+  // If given, keeps them from then on, and `done` comes once all that this process gets is there, though
+  // peers still read what it gives: the exchange lingers until they have.
+  std::shared_ptr<const void> lingers_with;
 };
 
 // A collective between so few processes, of one array, allocates little.
@@ -68,10 +71,14 @@ class Exchange {
   void Begin();
   // Does what completions have made possible. True once the exchange has ended, well or not.
   bool Advance();
+  // Whether all that this process gets is there, and nothing is left but what peers have not taken yet.
+  bool IsWhole() const { return whole_ == lanes_.size(); }
+  // Whether `done` has been taken already; the exchange goes on for its peers.
+  bool Lingers() const { return request_.done == nullptr; }
   // Whether a lane has not begun, so that Advance has something to do though nothing comes.
   bool HasMore() const { return status_.ok() && begun_ < lanes_.size(); }
 
-  ExchangeRequest::Done TakeDone() { return std::move(request_.done); }
+  ExchangeRequest::Done TakeDone() { return std::exchange(request_.done, nullptr); }
   absl::Span<const ProcessId> processes() const { return request_.processes; }
   const Announcement& announcement() const { return request_.announcement; }
   ProgramRun run() const { return request_.announcement.key.run; }
@@ -110,7 +117,7 @@ class Exchange {
   const absl::Time start_ = absl::Now();
   absl::InlinedVector<std::unique_ptr<Lane>, 1> lanes_;  // null once ended
   size_t begun_ = 0;                                     // so many have begun, in their order
-  size_t ended_ = 0;
+  size_t whole_ = 0, ended_ = 0;
   std::vector<char> encoded_announcement_;
   absl::InlinedVector<RankState, kFewRanks> ranks_;
   absl::Status status_;

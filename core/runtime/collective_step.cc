@@ -16,6 +16,10 @@ namespace {
 constexpr int64_t kSmallBytes = 2 << 20;
 constexpr double kSmallNs = 2000;
 
+// Of less than this nothing is read in place: it goes in messages. What is larger than the most keeps much
+// memory, and takes long enough to wait for its readers.
+constexpr int64_t kLeastReadOn = 64 << 10, kMostReadOn = int64_t{1} << 30;
+
 std::vector<SliceUse> UsesOf(const std::vector<Slice>& inputs, const std::vector<Slice>& outputs) {
   std::vector<SliceUse> uses;
   for (const Slice& slice : inputs) uses.push_back({slice, false});
@@ -34,11 +38,15 @@ CollectiveStep::CollectiveStep(CollectiveOp op, std::vector<Slice> inputs, std::
 
 TimelineRow CollectiveStep::row() const { return TimelineRow::kCollectives; }
 
-double CollectiveStep::cost_ns() const {
+int64_t CollectiveStep::bytes() const {
   int64_t bytes = 0;
   for (const SliceUse& use : uses()) bytes += use.slice.bytes;
-  return bytes <= kSmallBytes ? kSmallNs : 1e6;
+  return bytes;
 }
+
+double CollectiveStep::cost_ns() const { return bytes() <= kSmallBytes ? kSmallNs : 1e6; }
+
+bool CollectiveStep::LetReadOn() { return read_on_ = bytes() >= kLeastReadOn && bytes() <= kMostReadOn; }
 
 Future CollectiveStep::Start(RunState& run, bool idle) const {
   Communicator* communicator = run.context().communicator;
@@ -50,8 +58,8 @@ Future CollectiveStep::Start(RunState& run, bool idle) const {
   absl::InlinedVector<void*, 4> outputs;
   for (const Slice& slice : inputs_) inputs.push_back(run.At(slice));
   for (const Slice& slice : outputs_) outputs.push_back(run.At(slice));
-  return communicator->Start(
-      op_, {run.context().run, run.NextInstance(op_.number), run.context().partition, inputs, outputs, idle});
+  return communicator->Start(op_, {run.context().run, run.NextInstance(op_.number), run.context().partition,
+                                   inputs, outputs, idle, read_on_ ? run.keeper() : nullptr});
 }
 
 }  // namespace shoal

@@ -17,14 +17,17 @@ class CollectiveStep : public Step {
   Future Start(RunState& run) const override { return Start(run, /*idle=*/false); }
   Future StartIdle(RunState& run) const override { return Start(run, /*idle=*/true); }
   bool IsAsync() const override { return true; }
+  bool LetReadOn() override;
   TimelineRow row() const override;
   double cost_ns() const override;
 
  private:
   Future Start(RunState& run, bool idle) const;
+  int64_t bytes() const;  // read and written
 
   const CollectiveOp op_;
   const std::vector<Slice> inputs_, outputs_;
+  bool read_on_ = false;  // others may, after the future is set
 };
 
 }  // namespace shoal

@@ -4,14 +4,15 @@
 // A Communicator belongs to one device assignment (which global device plays which partition) and lives as
 // long as the executables that use it. Every local participant of a collective calls Start once; no call
 // blocks (but see CollectiveCall::idle); the returned future is set when this participant's output is whole
-// and its input may be reused. All participants must start the same collectives for a run, in any order.
-// Thread-safe.
+// and its input may be reused (but see CollectiveCall::keeper). All participants must start the same
+// collectives for a run, in any order. Thread-safe.
 //
 // Failures: ranks that disagree about a collective (fingerprint, shape, group), a dead or missing peer and an
 // abort all give every survivor's future an error that names process, operation, shape and how long.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +88,10 @@ struct CollectiveCall {
   // The caller has nothing else to do: Start may make progress on its thread, for a fraction of a
   // millisecond while nothing comes, so that a prompt collective has ended when it returns.
   bool idle = false;
+  // Keeps the memory. If it is given, the future may be set as soon as the output is whole: other
+  // participants read input and output on until this has been let go, and nobody may write to them before
+  // that.
+  std::shared_ptr<const void> keeper = nullptr;
 };
 
 class Communicator {

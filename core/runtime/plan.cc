@@ -246,6 +246,17 @@ Future Plan::Start(RunState& run) const {
   return future;
 }
 
+bool Plan::IsWrittenAfter(int i) const {
+  return std::any_of(successors_[i].begin(), successors_[i].end(), [&](int later) {
+    for (const SliceUse& use : steps_[later]->uses()) {
+      for (const SliceUse& ours : steps_[i]->uses()) {
+        if (use.writes && use.slice.Overlaps(ours.slice)) return true;
+      }
+    }
+    return false;
+  });
+}
+
 double Plan::cost_ns() const {
   double sum = 0;
   for (const auto& step : steps_) sum += step->cost_ns();

@@ -28,6 +28,8 @@ class Plan {
   absl::Span<const std::unique_ptr<Step>> steps() const { return steps_; }
   // Positions of the steps that wait for step i directly.
   absl::Span<const int> successors(int i) const { return successors_[i]; }
+  // Whether a later step writes what step i uses.
+  bool IsWrittenAfter(int i) const;
   double cost_ns() const;
   bool CallsOut() const;  // one of its steps does
   // What all steps use, for a step that contains this plan.

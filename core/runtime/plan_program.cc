@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/timeline.h"
@@ -18,6 +19,9 @@ namespace {
 constexpr double kSmallNs = 10000;
 // Temporaries of small programs up to this size lie on the stack.
 constexpr int64_t kStackTempBytes = 8192;
+// Temporaries up to this size may outlast the run for other participants that read them. The next run has its
+// own already.
+constexpr int64_t kMostTempKept = 64 << 20;
 
 // One run that outlives Start.
 struct Execution {
@@ -27,12 +31,16 @@ struct Execution {
   absl::InlinedVector<char*, 8> bases;
   std::optional<RunState> state;
   void* temp = nullptr;
+  bool keeps_temp = false;  // after the end
   Promise promise;
 
+  ~Execution() { FreeTemp(); }
+  void FreeTemp() {
+    if (temp != nullptr) context.allocator->Free(std::exchange(temp, nullptr));
+  }
   void Finish(const absl::Status& status) {
     if (!status.ok()) state->Fail(status);
-    if (temp != nullptr) context.allocator->Free(temp);
-    temp = nullptr;
+    if (!keeps_temp) FreeTemp();
     promise.Set(state->failed() ? state->status() : status);
   }
 };
@@ -52,6 +60,19 @@ PlanProgram::PlanProgram(ProgramParts parts) : parts_(std::move(parts)) {
   is_small_ = parts_.plan.cost_ns() <= kSmallNs;
   ends_at_once_ = is_small_ && (steps.empty() || (steps.size() == 1 && !steps[0]->MayEndLater()));
   calls_out_ = parts_.plan.CallsOut();
+  LetOthersReadOn();
+}
+
+void PlanProgram::LetOthersReadOn() {
+  for (size_t i = 0; i < parts_.plan.steps().size(); ++i) {
+    Step& step = *parts_.plan.steps()[i];
+    const bool uses_temp = absl::c_any_of(
+        step.uses(), [](const SliceUse& use) { return use.slice.base == kTempBase && use.slice.bytes > 0; });
+    if (!step.IsAsync() || (uses_temp && parts_.temp_bytes > kMostTempKept)) continue;
+    if (parts_.plan.IsWrittenAfter(static_cast<int>(i)) || !step.LetReadOn()) continue;
+    lets_others_read_on_ = true;
+    temp_is_read_on_ = temp_is_read_on_ || uses_temp;
+  }
 }
 
 PlanProgram::~PlanProgram() { std::free(constants_); }
@@ -131,6 +152,10 @@ Future PlanProgram::StartNow(RunContext context) const {
   }
   FillBases(execution->context, &execution->info, static_cast<char*>(execution->temp),
             execution->bases.data());
+  if (execution->context.keeper != nullptr) {
+    execution->keeps_temp = temp_is_read_on_;
+    execution->state->SetKeeper(execution);
+  }
   auto run = [this, execution] {
     parts_.plan.Start(*execution->state).Then([execution](const absl::Status& status) {
       execution->Finish(status);

@@ -43,6 +43,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   absl::Span<const HostChannel> host_channels() const override { return parts_.host_channels; }
   bool has_effects() const override { return parts_.has_effects; }
   bool calls_out() const override { return calls_out_; }
+  bool lets_others_read_on() const override { return lets_others_read_on_; }
   bool is_small() const override { return is_small_; }
   int64_t temp_bytes() const override { return parts_.temp_bytes; }
   int64_t code_bytes() const override { return parts_.code_bytes; }
@@ -52,6 +53,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
 
  private:
   explicit PlanProgram(ProgramParts parts);
+  void LetOthersReadOn();
   Future StartNow(RunContext context) const;
   Future Recorded(Timeline& timeline, RunContext context) const;  // the same, with an entry in the timeline
   RunInfo InfoOf(const RunContext& context) const;
@@ -63,6 +65,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   char* constants_ = nullptr;  // aligned to 64 bytes
   bool is_small_ = false;
   bool calls_out_ = false;
+  bool lets_others_read_on_ = false, temp_is_read_on_ = false;
   bool ends_at_once_ = false;  // is small, and one step that never waits
 };
 

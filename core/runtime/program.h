@@ -41,6 +41,9 @@ struct RunContext {
   absl::InlinedVector<void*, 4> results;
   std::shared_ptr<const UserData> user_data;      // null: none
   std::shared_ptr<HostTransfers> host_transfers;  // null only if the program has no channels to the host
+  // Keeps parameters and results. If it is given, the run's future does not wait until the other participants
+  // have read what they need of them: this is let go when they have.
+  std::shared_ptr<const void> keeper;
 };
 
 class Program {
@@ -64,6 +67,8 @@ class Program {
   // True if a run calls what may wait: host callbacks. Where Start's caller may wait (WaitHere), it all
   // happens there, and Start returns when it is over.
   virtual bool calls_out() const { return false; }
+  // Whether RunContext::keeper makes a difference.
+  virtual bool lets_others_read_on() const { return false; }
   // True if a run is so short (a few microseconds, collectives among them if they are small) that handing it
   // to a worker costs more than running it inline.
   virtual bool is_small() const = 0;

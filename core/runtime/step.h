@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -31,6 +32,10 @@ class RunState {
   char* const* bases() const { return bases_; }
   char* At(const Slice& slice) const { return bases_[slice.base] + slice.offset; }
 
+  // Keeps the run's memory after its end; null where that ends with the run's future.
+  std::shared_ptr<const void> keeper() const { return keeper_.lock(); }
+  void SetKeeper(std::weak_ptr<const void> keeper) { keeper_ = std::move(keeper); }
+
   // How often collective `number` was started before in this run; counts up.
   int64_t NextInstance(int64_t number) { return instances_[number]++; }
 
@@ -42,6 +47,7 @@ class RunState {
  private:
   const RunContext& context_;
   char* const* bases_;
+  std::weak_ptr<const void> keeper_;
   // By number; one op's is touched by its own step alone, whose starts are ordered.
   absl::InlinedVector<int64_t, 2> instances_;
   std::atomic<bool> failed_{false};
@@ -71,6 +77,10 @@ class Step {
   virtual bool IsAsync() const { return false; }
   // True if Start may end before the work has, as IsAsync's does, but by chance.
   virtual bool MayEndLater() const { return IsAsync(); }
+  // Called before the first run of an asynchronous step after which nothing in its program writes the memory
+  // that it uses: then others may read that on when its future is set, for as long as they keep
+  // RunState::keeper(). Whether they will.
+  virtual bool LetReadOn() { return false; }
   // Where it is shown.
   virtual TimelineRow row() const;
   // True if it calls, itself or in a plan inside, what may wait: then it is offered to wait where it is

@@ -187,6 +187,15 @@ absl::StatusOr<PjRtBuffer::Use> PjRtBuffer::AcquireUse(absl::string_view what) {
 void PjRtBuffer::EndUse(const Future& end) {
   std::lock_guard<std::mutex> lock(mutex_);
   --open_uses_;
+  AddUse(end);
+}
+
+void PjRtBuffer::AddReader(const Future& end) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  AddUse(end);
+}
+
+void PjRtBuffer::AddUse(const Future& end) {
   if (end.IsReady()) return;
   uses_.erase(std::remove_if(uses_.begin(), uses_.end(), [](const Future& use) { return use.IsReady(); }),
               uses_.end());

@@ -89,6 +89,8 @@ class PjRtBuffer {
   absl::StatusOr<Use> AcquireUse(absl::string_view what);
   // The use ends with `end`: donation waits for it.
   void EndUse(const Future& end);
+  // Somebody who keeps the memory reads it until `end`: donation waits for that too.
+  void AddReader(const Future& end);
   // Takes the memory out if nobody outside sees it and it may be written; the definition is then that of the
   // contents and of all uses. Otherwise nothing is taken, and the memory of the answer is null.
   absl::StatusOr<Use> TryDonate();
@@ -96,6 +98,7 @@ class PjRtBuffer {
  private:
   absl::Status DeletedError(absl::string_view what) const;
   absl::Status CheckRange(int64_t offset, int64_t bytes) const;
+  void AddUse(const Future& end);  // REQUIRES: mutex_ held
 
   const Shape shape_;
   const std::vector<int64_t> minor_to_major_;

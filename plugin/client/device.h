@@ -84,6 +84,19 @@ class RunsInFlight {
   int count_ = 0;
 };
 
+// One of them, from its making to its end.
+class RunInFlight {
+ public:
+  explicit RunInFlight(RunsInFlight* runs) : runs_(runs) { runs_->Start(); }
+  RunInFlight(RunInFlight&& other) : runs_(std::exchange(other.runs_, nullptr)) {}
+  ~RunInFlight() {
+    if (runs_ != nullptr) runs_->End();
+  }
+
+ private:
+  RunsInFlight* runs_;
+};
+
 // The order of one device's runs with effects: each begins when the one before it has ended.
 class EffectOrder {
  public:

@@ -1,6 +1,7 @@
 #include "plugin/client/executable.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -49,7 +50,12 @@ struct PjRtLoadedExecutable::Run {
   std::shared_ptr<Communicator> communicator;
   std::shared_ptr<HostTransfers> host_transfers;
   PjRtDevice* device = nullptr;
+  bool is_kept = false;  // by a Kept, which is in flight then
+  std::optional<RunInFlight> in_flight;
 
+  void BeInFlight() {
+    if (!is_kept) in_flight.emplace(&device->runs());
+  }
   void Add(const Future& definition) {
     if (!definition.IsReady() || !definition.status().ok()) waits.push_back(definition);
   }
@@ -67,6 +73,21 @@ struct PjRtLoadedExecutable::Run {
     if (communicator != nullptr) communicator->Abort(id, status);
     if (host_transfers != nullptr) host_transfers->Abort(status);
   }
+};
+
+// What other participants may read on after a run's end, and the run is in flight till they have.
+struct PjRtLoadedExecutable::Kept {
+  explicit Kept(const Run& run)
+      : in_flight(&run.device->runs()), parameters(run.parameters), results(run.results) {}
+  ~Kept() {
+    parameters.clear();
+    results.clear();
+    read.Set(absl::OkStatus());
+  }
+  const RunInFlight in_flight;  // the last to go
+  absl::InlinedVector<std::shared_ptr<DeviceMemory>, 8> parameters;
+  absl::InlinedVector<std::shared_ptr<DeviceMemory>, 4> results;
+  Promise read;
 };
 
 absl::StatusOr<std::unique_ptr<PjRtLoadedExecutable>> PjRtLoadedExecutable::Create(
@@ -342,8 +363,15 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run&& run) const 
   auto used = std::exchange(run.used, {});
   auto to_delete = std::exchange(run.to_delete, {});
   auto memories = run.results;
+  Future read;
+  if (executable_->compiled.program->lets_others_read_on()) {
+    const auto kept = std::make_shared<Kept>(run);
+    read = kept->read.future();
+    run.context.keeper = kept;
+    run.is_kept = true;
+  }
   results.done = BeginInOrder(device, std::move(run));
-  for (PjRtBuffer* buffer : used) buffer->EndUse(results.done);
+  for (PjRtBuffer* buffer : used) buffer->EndUse(read.IsReady() ? results.done : read);
   for (PjRtBuffer* buffer : to_delete) buffer->Delete();
   absl::Span<const Shape> shapes = executable_->compiled.program->result_shapes();
   const std::vector<CompiledArray>& arrays = executable_->compiled.results;
@@ -352,6 +380,7 @@ DeviceResults PjRtLoadedExecutable::Launch(PjRtDevice* device, Run&& run) const 
     results.outputs.push_back(std::make_unique<PjRtBuffer>(
         laid_out ? arrays[r].local : shapes[r], device->memory_spaces()[result_kinds_[r]],
         std::move(memories[r]), results.done, laid_out ? arrays[r].minor_to_major : std::vector<int64_t>()));
+    if (!read.IsReady()) results.outputs.back()->AddReader(read);
   }
   return results;
 }
@@ -390,20 +419,18 @@ Future PjRtLoadedExecutable::Begin(PjRtDevice* device, Run&& run) const {
       run.TellPeers(done.status(), id);
       return done.status().ok() ? Future() : done;
     }
-    device->runs().Start();
+    run.BeInFlight();
     done.Then([run = std::make_shared<Run>(std::move(run)), id](const absl::Status& status) {
       run->TellPeers(status, id);
-      run->device->runs().End();
     });
     return done;
   }
-  device->runs().Start();
+  run.BeInFlight();
   auto promise = std::make_shared<Promise>();
   Future done = promise->future();
   auto finish = [promise, id](const Run& run, const absl::Status& status) {
     run.TellPeers(status, id);
     promise->Set(status);
-    run.device->runs().End();
   };
   Future inputs = Join(run.waits);
   inputs.Then([run = std::make_shared<Run>(std::move(run)), finish](const absl::Status& status) {

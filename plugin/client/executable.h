@@ -90,6 +90,7 @@ class PjRtLoadedExecutable {
 
  private:
   struct Run;
+  struct Kept;
 
   PjRtLoadedExecutable(PjRtClient* client, std::shared_ptr<const PjRtExecutable> executable)
       : client_(client), executable_(std::move(executable)) {}

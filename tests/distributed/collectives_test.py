@@ -66,6 +66,14 @@ def test_repetition_has_the_same_bits():
     assert not differences(once, again)
 
 
+@pytest.mark.parametrize("settings", [{}, {"SHOAL_SHM": 0}, {"SHOAL_SHM": 0, "SHOAL_TRANSPORT": "ucx"}], ids=["shm", "mpi", "ucx"])
+@pytest.mark.parametrize("processes,devices", [(3, 1), (2, 2)])
+def test_memory_that_peers_read_after_the_result_is_there(processes, devices, settings):
+    outcome = mpirun(processes, devices, command("reads_on.py", 1, 60), **settings).all(processes)
+    assert all(told["count"] == 60 and told["wrong"] == 0 for told in outcome)
+    assert outcome[0]["early"] > 2
+
+
 def test_many_groups():
     for told in mpirun(2, 3, command("many_groups.py")).all(2):
         assert told["wrong"] == 0

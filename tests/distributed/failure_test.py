@@ -65,6 +65,14 @@ def test_launcher_lets_the_others_speak(shoalrun):
     assert all(re.search(ERRORS["kill"], told["error"]) for told in outcome.told.values())
 
 
+def test_reader_that_dies_takes_no_result_of_its_sender(shoalrun):
+    outcome = run_shoalrun(shoalrun, 2, 1, command("reader_dies.py"))
+    told = outcome.told[0]
+    assert told["zeros"] and told["sent_in"] < 1, told
+    assert re.search(ERRORS["kill"], told["error"]), told
+    assert told["local"] == 42
+
+
 def test_missing_process_is_named():
     env = environment(1, SHOAL_NUM_PROCESSES=2, SHOAL_PROCESS_ID=0, SHOAL_JOB="missing", SHOAL_TIMEOUT_S=3)
     outcome = finish(start(command("place.py"), env), 120)

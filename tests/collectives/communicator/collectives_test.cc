@@ -163,10 +163,15 @@ class CollectivesTest : public testing::TestWithParam<Setup> {
       return size_of[p] > 0 || op.kind == CollectiveKind::kCollectiveBroadcast;
     };
     std::vector<Future> futures;
+    std::shared_ptr<const void> keeper;  // of every second collective
+    if (op.number % 2 == 0) keeper = std::make_shared<int>();
+    const std::weak_ptr<const void> kept = keeper;
     for (int k = 0; k < partitions; ++k) {
       const int p = static_cast<int>((k + op.number) % partitions);
-      if (takes_part(p)) futures.push_back(job_->Start(op, p, 1, in_place ? out[p] : in[p], &out[p]));
+      if (takes_part(p))
+        futures.push_back(job_->Start(op, p, 1, in_place ? out[p] : in[p], &out[p], 0, keeper));
     }
+    keeper = nullptr;
     const Future all = Join(futures);
     ASSERT_TRUE(all.AwaitFor(absl::Seconds(60)));
     ASSERT_TRUE(all.status().ok()) << all.status();
@@ -179,6 +184,14 @@ class CollectivesTest : public testing::TestWithParam<Setup> {
           ASSERT_EQ(in[p][a], Encode(op.arrays[a].type, inputs[p][a]));
       }
     }
+    ASSERT_TRUE(IsLetGo(kept));
+  }
+
+  // Within a while.
+  static bool IsLetGo(const std::weak_ptr<const void>& kept) {
+    const absl::Time limit = absl::Now() + absl::Seconds(10);
+    while (!kept.expired() && absl::Now() < limit) absl::SleepFor(absl::Milliseconds(1));
+    return kept.expired();
   }
 
   // Odd and even members; all; and, with three or more, one group of all but one in reverse order.
@@ -325,6 +338,39 @@ TEST_P(CollectivesTest, Permute) {
       Check(op, /*in_place=*/true);
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+// Partition 0 sends to the last one, which comes late, and gets nothing: where its memory is kept it need not
+// wait, but the memory is read on.
+TEST_P(CollectivesTest, ASenderWhoseMemoryIsKeptDoesNotWaitForItsReader) {
+  const int last = job_->partitions() - 1;
+  if (job_->ProcessOf(last) == 0) GTEST_SKIP();
+  for (bool is_kept : {true, false}) {
+    CollectiveOp op{CollectiveKind::kCollectivePermute};
+    op.number = number_++;
+    op.program_fingerprint = 80;
+    op.name = absl::StrCat("collective-permute.", op.number);
+    op.arrays = {{ElementType::kS32, 300'000}};
+    op.pairs = {{PartitionId(0), PartitionId(last)}};
+    const Bytes sent = Encode(ElementType::kS32, std::vector<int>(300'000, 7));
+    std::vector<std::vector<Bytes>> in(last + 1, {sent}), out(last + 1, {Bytes(sent.size())});
+    auto keeper = is_kept ? std::make_shared<int>() : nullptr;
+    const std::weak_ptr<int> kept = keeper;
+    std::vector<Future> first, rest;
+    for (int p = 0; p <= last; ++p) {
+      if (job_->ProcessOf(p) == job_->ProcessOf(0))
+        first.push_back(job_->Start(op, p, 1, in[p], &out[p], 0, keeper));
+    }
+    keeper = nullptr;
+    EXPECT_EQ(Join(first).AwaitFor(is_kept ? absl::Seconds(10) : absl::Milliseconds(50)), is_kept);
+    EXPECT_EQ(kept.expired(), !is_kept);
+    for (int p = 0; p <= last; ++p) {
+      if (job_->ProcessOf(p) != job_->ProcessOf(0)) rest.push_back(job_->Start(op, p, 1, in[p], &out[p]));
+    }
+    ASSERT_TRUE(Join(rest).AwaitFor(absl::Seconds(10)) && Join(first).AwaitFor(absl::Seconds(10)));
+    EXPECT_EQ(out[last][0], sent);
+    EXPECT_TRUE(IsLetGo(kept));
   }
 }
 

@@ -7,7 +7,9 @@
 #include <random>
 #include <thread>
 
+#include "core/memory/allocator.h"
 #include "core/runtime/control_step.h"
+#include "core/runtime/plan_program.h"
 #include "core/tasks/arena.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -68,6 +70,64 @@ TEST(PlanTest, OnlyOverlapWithAWriteOrders) {
   EXPECT_THAT(plan.successors(2), ::testing::ElementsAre(3));
   EXPECT_THAT(plan.successors(3), ::testing::IsEmpty());
   EXPECT_THAT(plan.successors(4), ::testing::IsEmpty());
+}
+
+TEST(PlanTest, KnowsWhatIsWrittenAfterAStep) {
+  auto nothing = [](RunState&) { return absl::OkStatus(); };
+  std::vector<std::unique_ptr<Step>> steps;
+  steps.push_back(Make("a", {{At(0), false}, {At(8), true}}, true, nothing));  // c writes what it reads
+  steps.push_back(Make("b", {{At(8), false}, {At(16), true}}, true, nothing));
+  steps.push_back(Make("c", {{At(16), false}, {At(0), true}}, true, nothing));
+  steps.push_back(Make("d", {{At(40), true}}, true, nothing));  // e writes half of it
+  steps.push_back(Make("e", {{At(44), true}}, true, nothing));
+  const Plan plan(std::move(steps));
+  const bool wanted[] = {true, false, false, true, false};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(plan.IsWrittenAfter(i), wanted[i]) << i;
+}
+
+// The first step's temporaries are read on, by whoever keeps the keeper that it took; but not if the caller
+// has none, and in the other program nothing is.
+TEST(PlanProgramTest, TemporariesAndTheCallersMemoryOutlastTheRunForReaders) {
+  class ReadOn : public FakeStep {
+   public:
+    using FakeStep::FakeStep;
+    bool LetReadOn() override { return true; }
+  };
+  Allocator allocator("cpu:0", 1 << 20);
+  for (bool is_overwritten : {false, true}) {
+    std::shared_ptr<const void> readers;
+    std::vector<std::unique_ptr<Step>> steps;
+    steps.push_back(std::make_unique<ReadOn>(
+        "a", std::vector<SliceUse>{{At(0), true}}, true,
+        [&](RunState& run) {
+          readers = run.keeper();
+          return absl::OkStatus();
+        },
+        1e6));
+    steps.push_back(
+        Make("b", {{At(is_overwritten ? 0 : 8), true}}, false, [](RunState&) { return absl::OkStatus(); }));
+    ProgramParts parts;
+    parts.plan = Plan(std::move(steps));
+    parts.temp_bytes = 16;
+    const auto program = PlanProgram::Create(std::move(parts));
+    EXPECT_EQ(program->lets_others_read_on(), !is_overwritten);
+    for (bool has_keeper : {true, false}) {
+      auto keeper = has_keeper ? std::make_shared<int>() : nullptr;
+      const std::weak_ptr<int> kept = keeper;
+      RunContext context;
+      context.allocator = &allocator;
+      context.keeper = std::move(keeper);
+      ASSERT_TRUE(program->Start(std::move(context)).Await().ok());
+      EXPECT_EQ(readers != nullptr, has_keeper);
+      if (has_keeper) EXPECT_FALSE(kept.expired());
+      if (has_keeper) EXPECT_EQ(allocator.Stats().bytes_in_use > 0, !is_overwritten);
+      readers = nullptr;
+      const absl::Time limit = absl::Now() + absl::Seconds(10);
+      while ((!kept.expired() || allocator.Stats().bytes_in_use > 0) && absl::Now() < limit)
+        absl::SleepFor(absl::Milliseconds(1));
+      EXPECT_EQ(allocator.Stats().bytes_in_use, 0);
+    }
+  }
 }
 
 TEST(PlanTest, RandomPlansSeeTheMemoryOfSequentialOnes) {

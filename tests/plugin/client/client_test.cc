@@ -258,6 +258,31 @@ TEST_F(ClientTest, DonationWaitsForEarlierReaders) {
   EXPECT_THAT(Get(written.outputs[0].get()).value(), ElementsAre(2, 3, 4));
 }
 
+// The results are there, but other participants read them, and the arguments, a while longer.
+TEST_F(ClientTest, WhatOthersReadOnStaysAndIsDonatedLater) {
+  auto reader = AddOne({kF32x3});
+  auto reader_program = program_;
+  reader_program->ReadOn();
+  auto writer = AddOne({kF32x3}, {0});
+  RunsInFlight& runs = client_->addressable_devices()[0]->runs();
+  for (bool donates_result : {true, false}) {
+    auto x = Put({1, 2, 3});
+    const float* argument = static_cast<const float*>(x->UnsafePointer().value());
+    auto read = Run(*reader, {x.get()}).value();
+    EXPECT_TRUE(read.done.IsReady());
+    EXPECT_EQ(runs.count(), 1);
+    auto written = Run(*writer, {donates_result ? read.outputs[0].get() : x.get()}).value();
+    EXPECT_FALSE(written.done.IsReady());
+    x = nullptr;
+    auto other = Put({9, 9, 9});
+    EXPECT_EQ(argument[0], 1);
+    reader_program->StopReading();
+    const float first = donates_result ? 3 : 2;
+    EXPECT_THAT(Get(written.outputs[0].get()).value(), ElementsAre(first, first + 1, first + 2));
+    runs.AwaitAtMost(0);
+  }
+}
+
 TEST_F(ClientTest, WhatSomebodyOutsideSeesIsCopiedInsteadOfDonated) {
   auto executable = AddOne({kF32x3}, {0});
   auto x = Put({1, 2, 3});

@@ -24,11 +24,13 @@ class AddOneProgram : public Program {
   absl::Span<const int> result_donors() const override { return donors_; }
   absl::Span<const int> released_parameters() const override { return {}; }
   bool has_collectives() const override { return false; }
+  bool lets_others_read_on() const override { return reads_on_; }
   bool is_small() const override { return !held_; }
   int64_t temp_bytes() const override { return 0; }
   int64_t code_bytes() const override { return 64; }
 
   Future Start(RunContext context) const override {
+    if (reads_on_) keeper_ = context.keeper;
     if (!held_) return Run(context);
     auto promise = std::make_shared<Promise>();
     std::lock_guard<std::mutex> lock(mutex_);
@@ -38,6 +40,9 @@ class AddOneProgram : public Program {
     return promise->future();
   }
 
+  // Others read the memory of the last run until StopReading.
+  void ReadOn() { reads_on_ = true; }
+  void StopReading() { keeper_ = nullptr; }
   // From here on runs wait for Release.
   void Hold() { held_ = true; }
   size_t pending() const {
@@ -67,7 +72,8 @@ class AddOneProgram : public Program {
 
   std::vector<Shape> shapes_;
   std::vector<int> donors_;
-  bool held_ = false;
+  bool held_ = false, reads_on_ = false;
+  mutable std::shared_ptr<const void> keeper_;
   mutable std::mutex mutex_;
   mutable std::vector<std::function<void(const absl::Status&)>> pending_;
 };
