@@ -14,9 +14,9 @@
 namespace shoal {
 namespace {
 
-// A job is cut into slices of so many bytes of the target, and reductions go on by as much at a time: small
+// A job is done in pieces of so many bytes of the target, and reductions go on by as much at a time: small
 // enough that the other targets are copied from the cache, large enough to hide a task's cost.
-constexpr int64_t kSliceBytes = 128 << 10;
+constexpr int64_t kPieceBytes = 128 << 10;
 // Below this it is quicker to do it here than to wake others.
 constexpr int64_t kParallelBytes = 128 << 10;
 
@@ -48,7 +48,7 @@ void ReduceRange(const ReduceJob& job, const MemoryBinding& binding, Copy copy, 
   // Past the caches the sum goes by way of memory that stays in them.
   const bool direct = copy == CopyThroughCaches;
   for (int64_t at = begin; at < end;) {
-    const int64_t n = std::min({row - at % row, end - at, direct ? kSliceBytes : kPastCachesPiece});
+    const int64_t n = std::min({row - at % row, end - at, direct ? kPieceBytes : kPastCachesPiece});
     for (size_t i = 0; i < sources.size(); ++i) {
       sources[i] = binding.At(job.sources[i].base) + PositionOf(job.sources[i], at);
     }
@@ -75,16 +75,16 @@ void ConvertRange(const ConvertJob& job, const MemoryBinding& binding, Copy, int
   }
 }
 
-int64_t SlicesOf(int64_t bytes) { return (bytes + kSliceBytes - 1) / kSliceBytes; }
+int64_t PiecesOf(int64_t bytes) { return (bytes + kPieceBytes - 1) / kPieceBytes; }
 
-// Slices of all jobs of a phase in a row, reductions first.
-void RunSlices(const Phase& phase, const MemoryBinding& binding, Copy copy, int64_t begin, int64_t end) {
+// Pieces of all jobs of a phase in a row, reductions first.
+void RunPieces(const Phase& phase, const MemoryBinding& binding, Copy copy, int64_t begin, int64_t end) {
   int64_t first = 0;
   const auto run = [&](const auto& job, const auto& run_range) {
-    const int64_t last = first + SlicesOf(job.bytes);
+    const int64_t last = first + PiecesOf(job.bytes);
     if (last > begin && first < end) {
-      const int64_t from = (std::max(begin, first) - first) * kSliceBytes;
-      const int64_t to = std::min(job.bytes, (std::min(end, last) - first) * kSliceBytes);
+      const int64_t from = (std::max(begin, first) - first) * kPieceBytes;
+      const int64_t to = std::min(job.bytes, (std::min(end, last) - first) * kPieceBytes);
       run_range(job, binding, copy, job.begin + from, job.begin + to);
     }
     first = last;
@@ -94,18 +94,18 @@ void RunSlices(const Phase& phase, const MemoryBinding& binding, Copy copy, int6
   for (const ConvertJob& job : phase.conversions) run(job, ConvertRange);
 }
 
-// `loop(slices, body)` calls body(begin, end) for all slices of a phase, by several threads.
+// `loop(pieces, body)` calls body(begin, end) for all pieces of a phase, by several threads.
 void RunAll(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers,
             absl::FunctionRef<void(int64_t, absl::FunctionRef<void(int64_t, int64_t)>)> loop) {
   for (const Phase& phase : phases) {
-    int64_t slices = 0;
-    for (const ReduceJob& job : phase.reductions) slices += SlicesOf(job.bytes);
-    for (const CopyJob& job : phase.copies) slices += SlicesOf(job.bytes);
-    for (const ConvertJob& job : phase.conversions) slices += SlicesOf(job.bytes);
+    int64_t pieces = 0;
+    for (const ReduceJob& job : phase.reductions) pieces += PiecesOf(job.bytes);
+    for (const CopyJob& job : phase.copies) pieces += PiecesOf(job.bytes);
+    for (const ConvertJob& job : phase.conversions) pieces += PiecesOf(job.bytes);
     const int64_t bytes = BytesOf(absl::MakeConstSpan(&phase, 1));
     const Copy copy = bytes >= kPastCachesBytes ? CopyPastCaches : CopyThroughCaches;
-    const auto body = [&](int64_t begin, int64_t end) { RunSlices(phase, binding, copy, begin, end); };
-    slices <= 1 || workers == 1 || bytes < kParallelBytes ? body(0, slices) : loop(slices, body);
+    const auto body = [&](int64_t begin, int64_t end) { RunPieces(phase, binding, copy, begin, end); };
+    pieces <= 1 || workers == 1 || bytes < kParallelBytes ? body(0, pieces) : loop(pieces, body);
   }
 }
 
@@ -139,12 +139,12 @@ int64_t BytesOf(absl::Span<const Phase> phases) {
 
 void RunPhases(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers) {
   RunAll(phases, binding, workers,
-         [](int64_t slices, auto body) { Arena::Get().ParallelFor(slices, 1, body); });
+         [](int64_t pieces, auto body) { Arena::Get().ParallelFor(pieces, 1, body); });
 }
 
 void RunPhasesAssisted(absl::Span<const Phase> phases, const MemoryBinding& binding, int workers) {
-  RunAll(phases, binding, workers, [workers](int64_t slices, auto body) {
-    RunAssisted(slices, workers - 1, [&](int64_t slice) { body(slice, slice + 1); });
+  RunAll(phases, binding, workers, [workers](int64_t pieces, auto body) {
+    RunAssisted(pieces, workers - 1, [&](int64_t piece) { body(piece, piece + 1); });
   });
 }
 

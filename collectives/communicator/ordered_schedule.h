@@ -1,6 +1,6 @@
-// Schedules of deterministic mode: every device's data goes unreduced to the process that owns a chunk, and
-// is reduced there in the order of the devices' ranks. So the bits do not depend on which process hosts which
-// device.
+// Schedules of deterministic mode, and of narrow floats on one host (reduction_plan.cc): every device's data
+// goes unreduced to the process that owns a chunk, and is reduced there in the order of the devices' ranks.
+// So the bits do not depend on which process hosts which device.
 //
 // Buffer kFirstOwnBuffer + k is the data of this process's k-th member. Pure.
 #pragma once

@@ -58,7 +58,7 @@ struct ExchangeRequest {
 };
 
 // A collective between so few processes, of one array, allocates little.
-inline constexpr int kFewRanks = 8;
+inline constexpr size_t kFewRanks = 8;
 
 class Exchange {
  public:

@@ -47,7 +47,7 @@ class ShmWire : public Wire {
   struct Segment;
   struct Peer;
   ShmWire(const Topology& topology, int segment_fd, Segment* own, int64_t segment_bytes);
-  absl::Status Connect(ProcessId peer, KeyValueStore* store, absl::Duration timeout, bool single_copy);
+  absl::Status Connect(ProcessId process, KeyValueStore* store, absl::Duration timeout, bool single_copy);
   void MapArrays(absl::Span<const std::string> words, Peer* peer) const;
   Peer* PeerOf(ProcessId peer) const;
 

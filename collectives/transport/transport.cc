@@ -92,7 +92,8 @@ void Transport::SendEager(ProcessId to, const MessageTag& tag, absl::Span<const 
 }
 
 void Transport::SendControl(ProcessId to, absl::Span<const char> bytes, bool even_if_left) {
-  if (IsGone(to) && !(even_if_left && At(to).state == PeerState::kLeft)) return;
+  const PeerState state = At(to).state;
+  if (state == PeerState::kLost || (state == PeerState::kLeft && !even_if_left)) return;
   SendToEngine(to, FrameKind::kControl, bytes);
 }
 

@@ -74,14 +74,14 @@ absl::StatusOr<std::unique_ptr<FileStore>> FileStore::Open(const std::string& pa
   // This never makes a file shorter, whoever else is just opening it or writes already.
   errno = posix_fallocate(file, 0, sizeof(uint64_t));
   if (errno != 0) {
-    const absl::Status status = SystemError(
+    absl::Status status = SystemError(
         "there is no room for the file in which the job's processes meet; make some beside", path);
     close(file);
     return status;
   }
   void* const mapped = mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED) {
-    const absl::Status status = SystemError("cannot map", path);
+    absl::Status status = SystemError("cannot map", path);
     close(file);
     return status;
   }

@@ -89,7 +89,8 @@ class RootLock {
       absl::SleepFor(absl::Milliseconds(1));
     }
   }
-  RootLock(RootLock&& other) : file_(std::exchange(other.file_, -1)), root_(other.root_) {}
+  RootLock(RootLock&& other) noexcept
+      : file_(std::exchange(other.file_, -1)), root_(std::move(other.root_)) {}
   ~RootLock() {
     if (file_ < 0) return;
     if (IsEmpty()) {

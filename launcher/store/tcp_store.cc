@@ -18,8 +18,8 @@ constexpr absl::Duration kConnect = absl::Seconds(2);
 // One of these is not held up on a machine that is busy starting everybody.
 constexpr int kClockReadings = 16;
 
-absl::StatusOr<std::string> Exchange(Socket& socket, StoreOp op, absl::Duration wait, absl::string_view key,
-                                     absl::string_view value) {
+absl::StatusOr<std::string> Ask(Socket& socket, StoreOp op, absl::Duration wait, absl::string_view key,
+                                absl::string_view value) {
   const absl::Time deadline = absl::Now() + wait + kGrace;
   SHOAL_RETURN_IF_ERROR(
       socket.SendFrame(EncodeRequest(op, absl::ToInt64Milliseconds(wait), key, value), deadline));
@@ -29,7 +29,7 @@ absl::StatusOr<std::string> Exchange(Socket& socket, StoreOp op, absl::Duration 
 absl::StatusOr<Socket> Greet(const std::string& address, absl::string_view job, absl::Time deadline) {
   SHOAL_ASSIGN_OR_RETURN(Socket socket, Socket::Connect(address, std::min(deadline, absl::Now() + kConnect)));
   SHOAL_ASSIGN_OR_RETURN(const std::string reply,
-                         Exchange(socket, StoreOp::kHello, absl::ZeroDuration(), job, ""));
+                         Ask(socket, StoreOp::kHello, absl::ZeroDuration(), job, ""));
   if (const absl::StatusOr<std::string> answer = DecodeReply(reply); !answer.ok()) {
     return Annotate(answer.status(), address);
   }
@@ -74,7 +74,7 @@ absl::StatusOr<std::string> TcpStore::Call(StoreOp op, absl::string_view key, ab
   if (!socket.valid()) {
     SHOAL_ASSIGN_OR_RETURN(socket, Greet(address_, job_, absl::Now() + kConnect));
   }
-  const absl::StatusOr<std::string> reply = Exchange(socket, op, timeout, key, value);
+  const absl::StatusOr<std::string> reply = Ask(socket, op, timeout, key, value);
   if (!reply.ok()) {
     return absl::UnavailableError(
         absl::StrCat("the job's store at process 0 is gone: ", reply.status().message()));
@@ -121,7 +121,7 @@ absl::StatusOr<std::unique_ptr<TcpStore::Session>> TcpStore::SetWhenLost(absl::s
                                                                          absl::string_view value) {
   SHOAL_ASSIGN_OR_RETURN(Socket socket, Greet(address_, job_, absl::Now() + kConnect));
   SHOAL_ASSIGN_OR_RETURN(const std::string reply,
-                         Exchange(socket, StoreOp::kSetWhenLost, absl::ZeroDuration(), key, value));
+                         Ask(socket, StoreOp::kSetWhenLost, absl::ZeroDuration(), key, value));
   SHOAL_RETURN_IF_ERROR(DecodeReply(reply).status());
   return std::make_unique<Session>(std::move(socket));
 }
