@@ -43,7 +43,7 @@ TcpStore::TcpStore(std::string address, absl::string_view job, Socket first)
   idle_.push_back(std::move(first));
 }
 
-absl::StatusOr<std::unique_ptr<TcpStore>> TcpStore::Connect(std::vector<std::string> addresses,
+absl::StatusOr<std::unique_ptr<TcpStore>> TcpStore::Connect(const std::vector<std::string>& addresses,
                                                             absl::string_view job, absl::Duration timeout) {
   const absl::Time deadline = absl::Now() + timeout;
   absl::Status last = absl::InvalidArgumentError("no address to connect to");

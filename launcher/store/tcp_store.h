@@ -29,7 +29,7 @@ class TcpStore : public KeyValueStore {
  public:
   // Tries `addresses` (HOST:PORT) in turn until the server of `job` answers at one of them; DeadlineExceeded
   // with the last failure after `timeout`.
-  static absl::StatusOr<std::unique_ptr<TcpStore>> Connect(std::vector<std::string> addresses,
+  static absl::StatusOr<std::unique_ptr<TcpStore>> Connect(const std::vector<std::string>& addresses,
                                                            absl::string_view job, absl::Duration timeout);
 
   absl::Status Set(absl::string_view key, absl::string_view value) override;

@@ -56,11 +56,11 @@ class ProcessesTest : public testing::Test {
 
   // Under address sanitizer leaks are not looked for: Open MPI unloads its components without freeing what
   // they hold, and a suppression finds no name for them then.
-  Result StartMpi(const std::string& scenario, int processes, int devices) {
-    const std::string command =
-        absl::StrCat("ASAN_OPTIONS=detect_leaks=0 SHOAL_SHM=0 SHOAL_TIMEOUT_S=2 timeout 100 mpirun -n ",
-                     processes, " --oversubscribe --allow-run-as-root --bind-to none ", COLLECTIVES_PROCESS,
-                     " ", scenario, " ", folder_, " ", processes, " ", devices, " 2>&1");
+  Result StartMpi(const std::string& scenario, int processes, int devices, int timeout_s = 20) {
+    const std::string command = absl::StrCat(
+        "ASAN_OPTIONS=detect_leaks=0 SHOAL_SHM=0 SHOAL_TIMEOUT_S=", timeout_s, " timeout 100 mpirun -n ",
+        processes, " --oversubscribe --allow-run-as-root --bind-to none ", COLLECTIVES_PROCESS, " ", scenario,
+        " ", folder_, " ", processes, " ", devices, " 2>&1");
     return Collect(popen(command.c_str(), "r"));
   }
   static bool HasMpi() { return system("which mpirun >/dev/null 2>&1") == 0; }
@@ -193,7 +193,7 @@ TEST_F(ProcessesTest, MpiDisagreementAndAbsenceAreNamed) {
   EXPECT_TRUE(result.Says("error FAILED_PRECONDITION: processes disagree in run 2")) << result.output;
   EXPECT_TRUE(result.Says("again ok")) << result.output;
   EXPECT_EQ(system(("rm " + folder_ + "/*").c_str()), 0);
-  result = StartMpi("absent", 2, 1);
+  result = StartMpi("absent", 2, 1, 2);
   EXPECT_TRUE(result.Says("error DEADLINE_EXCEEDED: process 1")) << result.output;
 }
 
