@@ -2,7 +2,8 @@
 // engine with its one progress thread, and a Communicator for each device assignment that a program uses.
 //
 // Owned by plugin/client, one a client, made after launcher/rendezvous knows the topology; destroyed after
-// the last executable. Thread-safe after creation. A single process needs no transport and starts no thread.
+// the last executable. Thread-safe after creation. A single process needs no transport, and of one device no
+// thread.
 #pragma once
 
 #include <memory>

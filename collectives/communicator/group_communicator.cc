@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "collectives/communicator/ragged_plan.h"
 #include "core/base/fingerprint.h"
+#include "core/base/process_name.h"
 #include "core/base/status.h"
 #include "core/tasks/arena.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 // Runs that failed, kept so that their late participants fail at once.
 constexpr size_t kFailedKept = 256;
+// Runs of which it is remembered that they have ended, so that who waits for them is told.
+constexpr size_t kEndedKept = 256;
 // Completions of collectives that moved more than this are handed to a worker if the owner of progress brings
 // them, so that what the program does next does not hold up progress; below, the hand-over would cost more
 // than it saves.
@@ -51,6 +54,29 @@ uint64_t HashOfOperation(const CollectiveOp& op, absl::string_view preferences) 
   return HashOf(numbers);
 }
 
+// "partition 0", "partitions 1 4"
+std::string Names(const std::vector<PartitionId>& partitions) {
+  std::string names = partitions.size() == 1 ? "partition" : "partitions";
+  for (PartitionId partition : partitions) absl::StrAppend(&names, " ", partition.value());
+  return names;
+}
+
+// Whether every participant's output depends on every one's input.
+bool NeedsAll(const CollectiveOp& op) {
+  switch (op.kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+      return true;
+    case CollectiveKind::kRaggedAllToAll:
+    case CollectiveKind::kCollectivePermute:
+    case CollectiveKind::kCollectiveBroadcast:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 struct GroupCommunicator::Group {
@@ -76,7 +102,7 @@ struct GroupCommunicator::Meeting {
         allocator(options.staging),
         workers(options.workers),
         missing(group.view.members()),
-        here(missing, false),
+        members(missing),
         inputs(missing),
         outputs(missing),
         keepers(missing),
@@ -100,6 +126,34 @@ struct GroupCommunicator::Meeting {
     return std::find(keepers.begin(), keepers.end(), nullptr) == keepers.end() &&
            !(writes_after && aliased());
   }
+  // Whether a member that is here is kept by this collective from another of the run.
+  bool Precludes(const CollectiveKey& other) const {
+    return std::any_of(members.begin(), members.end(), [&](const Member& member) {
+      return member.order != nullptr &&
+             member.order->Precludes(key.number, other.number, other.instance, other.group);
+    });
+  }
+  // Whether a member is missing that `other`, of the same run, keeps from coming.
+  bool WaitsFor(const Meeting& other) const {
+    for (size_t k = 0; k < members.size(); ++k) {
+      const Member* elsewhere = members[k].here ? nullptr : other.MemberOf(PartitionOf(k));
+      if (elsewhere == nullptr || elsewhere->order == nullptr) continue;
+      if (elsewhere->order->Precludes(other.key.number, key.number, key.instance, key.group)) return true;
+    }
+    return false;
+  }
+  PartitionId PartitionOf(size_t member) const {
+    return group.view.partitions[group.view.local_ranks[member]];
+  }
+  std::vector<PartitionId> Here() const { return Those(true); }
+  std::vector<PartitionId> Missing() const { return Those(false); }
+  std::vector<PartitionId> Those(bool are_here) const {
+    std::vector<PartitionId> those;
+    for (size_t k = 0; k < members.size(); ++k) {
+      if (members[k].here == are_here) those.push_back(PartitionOf(k));
+    }
+    return those;
+  }
   MemoryBinding binding() const { return {input_tables, output_tables, staging}; }
   absl::Status AllocateStaging() {
     for (int64_t bytes : plan->staging_bytes) {
@@ -117,6 +171,17 @@ struct GroupCommunicator::Meeting {
     SetAll(status);
   }
 
+  struct Member {
+    bool here = false;
+    const CollectiveOrder* order = nullptr;  // valid while the collective is under way
+  };
+  // Null if the partition is not here.
+  const Member* MemberOf(PartitionId partition) const {
+    const int k =
+        planned->group_of[partition.value()] == key.group ? planned->member_of[partition.value()] : -1;
+    return k >= 0 && members[k].here ? &members[k] : nullptr;
+  }
+
   const std::shared_ptr<const Planned> planned;
   const Group& group;
   const CollectiveKey key;
@@ -126,7 +191,7 @@ struct GroupCommunicator::Meeting {
   int missing;
   bool stay = false;  // the last to come has nothing else to do
   // By member, of whom a process of one device has one.
-  absl::InlinedVector<bool, 1> here;
+  absl::InlinedVector<Member, 1> members;
   absl::InlinedVector<absl::InlinedVector<const void*, 1>, 1> inputs;
   absl::InlinedVector<absl::InlinedVector<void*, 1>, 1> outputs;
   absl::InlinedVector<std::shared_ptr<const void>, 1> keepers;
@@ -146,7 +211,12 @@ GroupCommunicator::GroupCommunicator(std::vector<DeviceId> assignment, const Top
       topology_(topology),
       engine_(engine),
       options_(std::move(options)),
-      id_(HashOfAssignment(assignment_, options_.own_name ? options_.algorithms : "")) {}
+      id_(HashOfAssignment(assignment_, options_.own_name ? options_.algorithms : "")) {
+  for (size_t p = 0; p < assignment_.size(); ++p) {
+    if (topology_.ProcessOf(assignment_[p]) == topology_.self)
+      local_.push_back(PartitionId(static_cast<int32_t>(p)));
+  }
+}
 
 // ---- planning
 
@@ -246,9 +316,22 @@ void GroupCommunicator::Expect(RunId run) {
   asked_.Add(run.value());
 }
 
-bool GroupCommunicator::Expects(int64_t run) {
+void GroupCommunicator::Ended(RunId run, PartitionId partition) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return asked_.MayContain(run);
+  ended_.push_back({run.value(), partition});
+  if (ended_.size() > kEndedKept * local_.size()) ended_.pop_front();
+}
+
+bool GroupCommunicator::HasEnded(int64_t run, PartitionId partition) const {
+  return std::find(ended_.begin(), ended_.end(), EndedRun{run, partition}) != ended_.end();
+}
+
+RunStage GroupCommunicator::StageOf(int64_t run) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (local_.empty() || !asked_.MayContain(run)) return RunStage::kNotAskedFor;
+  const bool is_over = std::all_of(local_.begin(), local_.end(),
+                                   [&](PartitionId partition) { return HasEnded(run, partition); });
+  return is_over ? RunStage::kOver : RunStage::kAskedFor;
 }
 
 Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& call) {
@@ -281,13 +364,14 @@ Future GroupCommunicator::Start(const CollectiveOp& op, const CollectiveCall& ca
     std::shared_ptr<Meeting> own;  // of the only member, who meets nobody here
     std::shared_ptr<Meeting>& slot = members == 1 ? own : meetings_[key];
     if (slot == nullptr) slot = std::make_shared<Meeting>(*planned, *group, key, options_);
-    if (slot->planned->hash != (*planned)->hash || slot->here[member]) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "participants of one process disagree in run ", call.run.value(), ": partition ", call.self.value(),
-          " starts '", op.name, "' where ",
-          slot->here[member] ? "it has started before: '" : "others are at '", slot->planned->op.name, "'"));
+    if (slot->planned->hash != (*planned)->hash || slot->members[member].here) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("participants of one process disagree in run ", call.run.value(), ": partition ",
+                       call.self.value(), " starts '", op.name, "' where ",
+                       slot->members[member].here ? "it has started before: '" : "others are at '",
+                       slot->planned->op.name, "'"));
     }
-    slot->here[member] = true;
+    slot->members[member] = {true, call.order};
     slot->inputs[member].assign(call.inputs.begin(), call.inputs.end());
     slot->outputs[member].assign(call.outputs.begin(), call.outputs.end());
     slot->keepers[member] = call.keeper;
@@ -348,6 +432,10 @@ void GroupCommunicator::CarryBetweenProcesses(std::shared_ptr<Meeting> meeting) 
     request.before = [by_pointer, &plan](int lane) { by_pointer(plan.work[lane].before); };
     request.after = [by_pointer, &plan](int lane) { by_pointer(plan.work[lane].after); };
   }
+  request.needs_all = NeedsAll(op);
+  request.precludes = [meeting = meeting.get()](const CollectiveKey& other) {
+    return meeting->Precludes(other);
+  };
   const bool stay = meeting->stay;
   if (meeting->may_linger()) request.lingers_with = meeting;
   request.done = [meeting = std::move(meeting)](const absl::Status& status, bool by_starter) {
@@ -392,18 +480,60 @@ void GroupCommunicator::CheckMeetings(absl::Time now) {
     std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [key, meeting] : meetings_) {
       if (now - meeting->start < options_.timeout) continue;
-      std::string absent;
-      for (size_t k = 0; k < meeting->here.size(); ++k) {
-        const int rank = meeting->group.view.local_ranks[k];
-        if (!meeting->here[k]) absl::StrAppend(&absent, " ", meeting->group.view.partitions[rank].value());
-      }
-      late.emplace_back(
-          key.run.id, absl::DeadlineExceededError(absl::StrCat(
-                          "in process ", topology_.self.value(), " partitions", absent, " have not come to ",
-                          NameOf(*meeting), " within ", absl::FormatDuration(options_.timeout))));
+      late.emplace_back(key.run.id, absl::DeadlineExceededError(absl::StrCat(
+                                        "in process ", topology_.self.value(), " ", Names(meeting->Missing()),
+                                        " did not come to ", NameOf(*meeting), " within ",
+                                        absl::FormatDuration(options_.timeout))));
     }
   }
   for (const auto& [run, why] : late) Abort(RunId(run), why);
+}
+
+// If those that are here had ended the run, its number would be in use once more.
+bool GroupCommunicator::MissesEnded(const Meeting& meeting) const {
+  const auto has_ended = [&](PartitionId partition) { return HasEnded(meeting.key.run.id, partition); };
+  const std::vector<PartitionId> here = meeting.Here(), missing = meeting.Missing();
+  return std::any_of(missing.begin(), missing.end(), has_ended) &&
+         std::none_of(here.begin(), here.end(), has_ended);
+}
+
+// "; partition 0 is in 'all-reduce.3 f32[8]' for 1.2s, which waits for partitions 1 2"
+std::string GroupCommunicator::WhoWaits(const Meeting& meeting, absl::Time now) const {
+  const std::vector<PartitionId> here = meeting.Here();
+  std::vector<PartitionId> ended = meeting.Missing();
+  std::erase_if(ended, [&](PartitionId partition) { return !HasEnded(meeting.key.run.id, partition); });
+  return absl::StrCat(
+      "; ", Names(here), here.size() == 1 ? " is in '" : " are in '", meeting.planned->op.name, "' for ",
+      absl::FormatDuration(absl::Floor(now - meeting.start, absl::Milliseconds(1))), ", which waits for ",
+      Names(meeting.Missing()), ended.empty() ? "" : absl::StrCat("; ended without it: ", Names(ended)));
+}
+
+// The largest set of meetings each of which waits for another of the set, or for who has ended the run: the
+// first to end would have to come after one that has not.
+void GroupCommunicator::CheckDivergence(absl::Time now) {
+  absl::flat_hash_map<int64_t, std::string> stuck;  // by run: who waits where
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<const Meeting*> waiting;
+    for (const auto& [key, meeting] : meetings_) {
+      if (now - meeting->start >= Diagnosis::kAsks) waiting.push_back(meeting.get());
+    }
+    for (std::vector<const Meeting*> before; before.size() != waiting.size();) {
+      before = waiting;
+      std::erase_if(waiting, [&](const Meeting* meeting) {
+        return !MissesEnded(*meeting) &&
+               std::none_of(before.begin(), before.end(), [&](const Meeting* other) {
+                 return other->key.run == meeting->key.run && meeting->WaitsFor(*other);
+               });
+      });
+    }
+    for (const Meeting* meeting : waiting) stuck[meeting->key.run.id] += WhoWaits(*meeting, now);
+  }
+  for (const auto& [run, waits] : stuck) {
+    Abort(RunId(run), absl::FailedPreconditionError(absl::StrCat(ProcessName(topology_, topology_.self),
+                                                                 ": its devices disagree in run ", run, waits,
+                                                                 "; ", kWhyDiverged)));
+  }
 }
 
 absl::Status GroupCommunicator::Health() const {

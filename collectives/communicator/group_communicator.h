@@ -3,6 +3,7 @@
 // lives here, through the engine otherwise. Thread-safe; no lock is held while calling out.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,6 +38,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
 
   Future Start(const CollectiveOp& op, const CollectiveCall& call) override;
   void Expect(RunId run) override;
+  void Ended(RunId run, PartitionId partition) override;
   void Abort(RunId run, const absl::Status& why) override;
   absl::Status Health() const override;
 
@@ -44,10 +46,12 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   uint64_t id() const { return id_; }
   // The run has failed elsewhere: what waits for local participants fails, and what comes later.
   void RunFailed(int64_t run, const absl::Status& why);
-  // Whether the run has been asked for here, or has begun.
-  bool Expects(int64_t run);
+  RunStage StageOf(int64_t run);
   // Fails meetings that a local participant has not come to in time.
   void CheckMeetings(absl::Time now);
+  // Fails runs whose participants in this process wait for each other in different collectives, or for one
+  // that has ended.
+  void CheckDivergence(absl::Time now);
 
  private:
   struct Group;    // of an operation, with its plans
@@ -57,11 +61,19 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
     int64_t run;
     absl::Status why;
   };
+  struct EndedRun {
+    int64_t run;
+    PartitionId partition;
+    friend bool operator==(const EndedRun&, const EndedRun&) = default;
+  };
 
   absl::StatusOr<std::shared_ptr<Planned>> PlannedFor(const CollectiveOp& op);
   absl::StatusOr<std::shared_ptr<Planned>> MakePlanned(const CollectiveOp& op) const;
   absl::Status CheckCall(const CollectiveOp& op, const CollectiveCall& call) const;
-  absl::Status FailureOf(int64_t run) const;  // REQUIRES: mutex_ held
+  absl::Status FailureOf(int64_t run) const;                           // REQUIRES: mutex_ held
+  bool HasEnded(int64_t run, PartitionId partition) const;             // REQUIRES: mutex_ held
+  bool MissesEnded(const Meeting& meeting) const;                      // REQUIRES: mutex_ held
+  std::string WhoWaits(const Meeting& meeting, absl::Time now) const;  // REQUIRES: mutex_ held
   void Carry(std::shared_ptr<Meeting> meeting);
   void CarryBetweenProcesses(std::shared_ptr<Meeting> meeting);
   std::string NameOf(const Meeting& meeting) const;
@@ -71,6 +83,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   Engine* const engine_;
   const Options options_;
   const uint64_t id_;
+  std::vector<PartitionId> local_;  // of this process
 
   std::mutex mutex_;
   // By program, number and kind. Guarded by mutex_.
@@ -78,6 +91,8 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   absl::flat_hash_map<CollectiveKey, std::shared_ptr<Meeting>> meetings_;  // guarded by mutex_
   std::vector<FailedRun> failed_;                                          // the last ones; guarded by mutex_
   AskedRuns asked_;                                                        // guarded by mutex_
+  // The last ones, of programs that may pass over collectives. Guarded by mutex_.
+  std::deque<EndedRun> ended_;
 };
 
 }  // namespace shoal

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -17,6 +18,8 @@
 namespace shoal {
 namespace {
 
+// How often the devices of the only process are looked at.
+constexpr std::chrono::seconds kWatches(1);
 // How often an ending process looks for those that it waits for.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 // How long an ending process that will wait for all others' end listens whether they miss it.
@@ -48,22 +51,45 @@ WiredWorld::WiredWorld(const Topology& topology, std::vector<std::unique_ptr<Wir
       options_(options),
       // Without a limit of its own: what it holds is a part of what the devices' arrays are.
       staging_(std::make_shared<Allocator>("collectives", std::numeric_limits<int64_t>::max())) {
-  if (wires.empty()) return;
+  if (wires.empty()) {
+    if (topology.process(topology.self).num_devices > 1) watch_ = std::thread([this] { Watch(); });
+    return;
+  }
   Engine::Handlers handlers;
   handlers.on_failed = [this](ProgramRun run, const absl::Status& why) { RunFailed(run, why); };
   handlers.on_missed = [] { Mpi::DoNotFinalize(); };  // it would wait for the one that is gone
   handlers.on_tick = [this] {
-    for (const auto& communicator : Communicators()) communicator->CheckMeetings(absl::Now());
+    for (const auto& communicator : Communicators()) {
+      communicator->CheckMeetings(absl::Now());
+      communicator->CheckDivergence(absl::Now());
+    }
   };
-  handlers.is_expected = [this](ProgramRun run) {
+  handlers.stage_of = [this](ProgramRun run) {
     const std::shared_ptr<GroupCommunicator> found = Find(run.communicator);
-    return found != nullptr && found->Expects(run.id);
+    return found == nullptr ? RunStage::kNotAskedFor : found->StageOf(run.id);
   };
   engine_ =
       std::make_unique<Engine>(topology, std::move(wires), doorbell, options.timeout, std::move(handlers));
 }
 
-WiredWorld::~WiredWorld() = default;
+WiredWorld::~WiredWorld() {
+  if (!watch_.joinable()) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    has_ended_ = true;
+  }
+  ends_.notify_all();
+  watch_.join();
+}
+
+void WiredWorld::Watch() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!ends_.wait_for(lock, kWatches, [this] { return has_ended_; })) {
+    lock.unlock();
+    for (const auto& communicator : Communicators()) communicator->CheckDivergence(absl::Now());
+    lock.lock();
+  }
+}
 
 GroupCommunicator::Options WiredWorld::OptionsWith(absl::string_view algorithms) const {
   return {.timeout = options_.timeout,

@@ -2,8 +2,10 @@
 // their own.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -38,6 +40,7 @@ class WiredWorld : public CollectiveWorld {
   absl::StatusOr<std::shared_ptr<Communicator>> Register(absl::Span<const DeviceId> assignment,
                                                          GroupCommunicator::Options options);
   void RunFailed(ProgramRun run, const absl::Status& why);
+  void Watch();
 
   const Topology topology_;
   const CollectiveOptions options_;
@@ -45,6 +48,10 @@ class WiredWorld : public CollectiveWorld {
   std::mutex mutex_;
   // By id; guarded by mutex_.
   absl::flat_hash_map<uint64_t, std::shared_ptr<GroupCommunicator>> communicators_;
+  // Of a job of one process, whose devices may wait for each other all the same.
+  std::thread watch_;
+  std::condition_variable ends_;
+  bool has_ended_ = false;          // guarded by mutex_
   std::unique_ptr<Engine> engine_;  // null in a job of one process; its thread ends before the rest goes
 };
 

@@ -124,6 +124,16 @@ absl::Status Diagnosis::OtherOrder(const Exchange& exchange, ProcessId from, con
                    answer.waits_in.id, "; all processes must run the same programs in the same order"));
 }
 
+absl::Status Diagnosis::Diverged(const Exchange& exchange, ProcessId from, const Answer& answer,
+                                 absl::Time now) const {
+  return absl::FailedPreconditionError(
+      absl::StrCat("processes disagree in run ", exchange.run().id, ": ", NameOf(topology_.self), " ",
+                   Doing(&exchange, now), "; ", NameOf(from), " ",
+                   answer.over ? absl::StrCat("has ended that run without it, and ", answer.doing)
+                               : absl::StrCat(answer.doing, ", and comes to no other before"),
+                   "; ", kWhyDiverged));
+}
+
 absl::Status Diagnosis::AsToldToOthers(const absl::Status& why) const {
   for (absl::string_view name : {"process ", "processes "}) {
     if (absl::StartsWith(why.message(), name)) return why;

@@ -17,6 +17,10 @@
 
 namespace shoal {
 
+// How devices come to wait for each other in one run.
+inline constexpr absl::string_view kWhyDiverged =
+    "a branch, or the length of a loop, differs between devices that must do the same collectives";
+
 class Diagnosis {
  public:
   // Exchanges that wait for longer ask.
@@ -45,6 +49,9 @@ class Diagnosis {
   // round.
   absl::Status OtherOrder(const Exchange& exchange, ProcessId from, const Answer& answer,
                           absl::Time now) const;
+  // FailedPrecondition: participants here and there wait for each other in different collectives of one run,
+  // or those there have ended it.
+  absl::Status Diverged(const Exchange& exchange, ProcessId from, const Answer& answer, absl::Time now) const;
   // A failure as the other processes hear of it: with this one's name in front, unless processes are what it
   // tells of anyway.
   absl::Status AsToldToOthers(const absl::Status& why) const;

@@ -297,15 +297,14 @@ bool Engine::ProgressOnce(Outcome* outcome, ExchangeRequest* begins) {
 void Engine::Tick(absl::Time now) {
   transport_.FindLostPeers();
   for (size_t i = 0; i < exchanges_.size();) {
-    const absl::Duration waited = now - exchanges_[i]->start();
-    if (waited < timeout_) {
-      if (waited >= Diagnosis::kAsks) Ask(*exchanges_[i], now);
+    if (now - exchanges_[i]->start() < timeout_) {
       ++i;
       continue;
     }
     FailRun(exchanges_[i]->run(), diagnosis_.Missing(*exchanges_[i], timeout_, now));
     i = 0;
   }
+  Ask(now);
 }
 
 void Engine::Deliver(Outcome outcome) {
@@ -465,48 +464,7 @@ void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
   early_.push_back({from, theirs});
 }
 
-// ---- questions and goodbyes
-
-void Engine::Ask(const Exchange& exchange, absl::Time now) {
-  for (ProcessId process : exchange.Awaited().processes) {
-    if (diagnosis_.MayAsk(process, now)) transport_.SendControl(process, Encode(Question{exchange.run()}));
-  }
-}
-
-void Engine::OnQuestion(ProcessId from, const Question& question) {
-  const absl::Time now = absl::Now();
-  Answer answer{question};
-  answer.expected = handlers_.is_expected && handlers_.is_expected(question.run);
-  answer.one_thread = CallersHaveOrder();
-  const Exchange* oldest = Oldest();
-  answer.doing = diagnosis_.Doing(oldest, now);
-  if (oldest != nullptr && now - oldest->start() >= Diagnosis::kAsks) {
-    const std::vector<ProcessId> awaited = oldest->Awaited().processes;
-    answer.waits = !awaited.empty();
-    answer.waits_for_you = std::find(awaited.begin(), awaited.end(), from) != awaited.end();
-    answer.waits_in = oldest->run();
-  }
-  transport_.SendControl(from, Encode(answer));
-}
-
-// Whoever asks waits in a run that the other has not been asked for. If the other waits in one that was not
-// asked for here, and both programs have one thread, which gives its runs an order, then the orders differ.
-void Engine::OnAnswer(ProcessId from, const Answer& answer) {
-  const absl::Time now = absl::Now();
-  diagnosis_.Answered(from, answer.doing, now);
-  const ProgramRun run = answer.question.run;
-  const bool waits =
-      answer.waits && (answer.waits_for_you || answer.waits_in.communicator == run.communicator);
-  if (answer.expected || !waits || !answer.one_thread || !CallersHaveOrder() || !handlers_.is_expected)
-    return;
-  if (handlers_.is_expected(answer.waits_in)) return;
-  for (const auto& exchange : exchanges_) {
-    if (exchange->run() != run) continue;
-    const absl::Status why = diagnosis_.OtherOrder(*exchange, from, answer, now);
-    FailRun(run, why);
-    return FailRun(answer.waits_in, why);
-  }
-}
+// ---- goodbyes
 
 void Engine::OnGoodbye(ProcessId from, const Goodbye& goodbye) {
   ++gone_;

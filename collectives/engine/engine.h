@@ -13,7 +13,7 @@
 // operation, the timeout, an abort) all of its ProgramRun fail, here and, by a notice, in all other
 // processes. What is started for a failed run later fails at once with the first cause, and so does what
 // needs a process that has died. An exchange that waits asks those it waits for: they may be in another run,
-// that was never asked for here, and would wait for ever.
+// that was never asked for here, or in another collective of the same run, and would wait for ever.
 #pragma once
 
 #include <atomic>
@@ -40,6 +40,10 @@ namespace shoal {
 // least 1.
 int ShareOfCores(const Topology& topology);
 
+// How far a run has come in this process: all its participants here have ended it, without coming to all
+// collectives perhaps, or may still come to some.
+enum class RunStage { kNotAskedFor, kAskedFor, kOver };
+
 class Engine {
  public:
   struct Handlers {
@@ -50,8 +54,8 @@ class Engine {
     std::function<void()> on_missed;
     // Every now and then, for those who have deadlines of their own.
     std::function<void()> on_tick;
-    // Whether a run has been asked for here. Called with a lock held: must not call back in.
-    std::function<bool(ProgramRun)> is_expected;
+    // Called with a lock held: must not call back in.
+    std::function<RunStage(ProgramRun)> stage_of;
   };
 
   // `doorbell` is rung when frames arrive, and outlives the engine (a wire's own, or null if no wire rings).
@@ -128,9 +132,10 @@ class Engine {
   void Tick(absl::Time now);
   void BeginExchange(ExchangeRequest request);
   void OnControl(ProcessId from, absl::Span<const char> bytes);
-  void Ask(const Exchange& exchange, absl::Time now);
+  void Ask(absl::Time now);
   void OnQuestion(ProcessId from, const Question& question);
   void OnAnswer(ProcessId from, const Answer& answer);
+  void CheckOrder(ProcessId from, const Answer& answer, absl::Time now);
   void OnGoodbye(ProcessId from, const Goodbye& goodbye);
   void SayGoodbye(absl::string_view why);
   void TellAll(const std::vector<char>& bytes, bool even_if_left = false);
@@ -144,6 +149,9 @@ class Engine {
   absl::Status WhyRefused(const Exchange& exchange) const;
   absl::Status Broken(const Exchange& exchange) const;
   void OnLost(ProcessId peer, const absl::Status& why);
+  RunStage StageOf(ProgramRun run) const {
+    return handlers_.stage_of ? handlers_.stage_of(run) : RunStage::kNotAskedFor;
+  }
   bool CallersHaveOrder() const { return caller_ != 0 && !several_callers_; }
 
   void Deliver(Outcome outcome);
@@ -167,6 +175,7 @@ class Engine {
   Transport transport_;
   Diagnosis diagnosis_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
+  size_t next_asker_ = 0;  // among them, if there are so many
   std::vector<Early> early_;
   std::deque<Failure> failures_;                          // of the last runs that failed
   std::vector<std::pair<ProcessId, absl::Status>> dead_;  // in the order in which they were noticed

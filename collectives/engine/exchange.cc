@@ -413,4 +413,16 @@ Exchange::AwaitedPeers Exchange::Awaited() const {
   return {have_come ? std::move(slow) : std::move(silent), have_come};
 }
 
+bool Exchange::Misses(ProcessId peer) const {
+  const AwaitedPeers awaited = Awaited();
+  return !awaited.have_come &&
+         std::find(awaited.processes.begin(), awaited.processes.end(), peer) != awaited.processes.end();
+}
+
+bool Exchange::Needs(ProcessId peer) const {
+  if (request_.needs_all) return Involves(peer);
+  const std::vector<ProcessId> awaited = Awaited().processes;
+  return std::find(awaited.begin(), awaited.end(), peer) != awaited.end();
+}
+
 }  // namespace shoal

@@ -49,6 +49,12 @@ struct ExchangeRequest {
   // What this process does by itself once it has announced itself and posted the first round; null if that is
   // nothing.
   std::function<void()> meanwhile;
+  // Whether no process's part ends before all have come, whatever the schedule.
+  bool needs_all = false;
+  // Whether one of this process's participants, which are all in this collective, cannot come to the other,
+  // of the same run, before this has ended (CollectiveOrder). Not called once `done` is. Null: nothing is
+  // known.
+  std::function<bool(const CollectiveKey& other)> precludes;
   // Called once, without any lock, on whatever thread makes progress; `by_starter` if that is the one that
   // started the exchange, from within Engine::Start. Keeps plan and memory alive until then.
   Done done;
@@ -97,6 +103,13 @@ class Exchange {
     bool have_come = false;  // have announced themselves
   };
   AwaitedPeers Awaited() const;
+  // Whether `peer` is awaited and has not announced itself.
+  bool Misses(ProcessId peer) const;
+  // Whether this cannot end before `peer` has come, if it has not.
+  bool Needs(ProcessId peer) const;
+  bool Precludes(const CollectiveKey& other) const {
+    return !Lingers() && request_.precludes && request_.precludes(other);
+  }
 
  private:
   class Lane;

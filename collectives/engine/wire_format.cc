@@ -33,18 +33,22 @@ static_assert(sizeof(AbortFields) == 4 + 4 + 2 * 8 + 8);
 struct QuestionFields {
   uint32_t kind;
   uint32_t text_bytes;
-  ProgramRun run;
+  CollectiveKey key;
+  uint64_t program;
 };
-static_assert(sizeof(QuestionFields) == 4 + 4 + 2 * 8);
+static_assert(sizeof(QuestionFields) == 4 + 4 + 5 * 8 + 8);
 
 struct AnswerFields {
   uint32_t kind;
   uint32_t text_bytes;
-  ProgramRun asked_for, waits_in;
-  uint8_t expected, one_thread, waits, waits_for_you;
-  uint32_t zero;
+  CollectiveKey asked_for;
+  uint64_t program;
+  ProgramRun waits_in;
+  CollectiveKey instead;
+  uint8_t expected, over, one_thread, waits, waits_for_you, diverged;
+  uint8_t zeros[2];
 };
-static_assert(sizeof(AnswerFields) == 4 + 4 + 4 * 8 + 4 + 4);
+static_assert(sizeof(AnswerFields) == 4 + 4 + 5 * 8 + 8 + 2 * 8 + 5 * 8 + 6 + 2);
 
 struct GoodbyeFields {
   uint32_t kind;
@@ -91,12 +95,23 @@ std::vector<char> Encode(const AbortNotice& notice) {
 }
 
 std::vector<char> Encode(const Question& question) {
-  return Join(QuestionFields{kQuestion, 0, question.run}, "");
+  return Join(QuestionFields{kQuestion, 0, question.key, question.program}, "");
 }
 
 std::vector<char> Encode(const Answer& answer) {
-  return Join(AnswerFields{kAnswer, 0, answer.question.run, answer.waits_in, answer.expected,
-                           answer.one_thread, answer.waits, answer.waits_for_you, 0},
+  return Join(AnswerFields{kAnswer,
+                           0,
+                           answer.question.key,
+                           answer.question.program,
+                           answer.waits_in,
+                           answer.instead,
+                           answer.expected,
+                           answer.over,
+                           answer.one_thread,
+                           answer.waits,
+                           answer.waits_for_you,
+                           answer.diverged,
+                           {}},
               answer.doing);
 }
 
@@ -127,19 +142,23 @@ bool Decode(absl::Span<const char> bytes, Question* question) {
   QuestionFields fields;
   std::string text;
   if (!Split(bytes, kQuestion, &fields, &text)) return false;
-  question->run = fields.run;
+  question->key = fields.key;
+  question->program = fields.program;
   return true;
 }
 
 bool Decode(absl::Span<const char> bytes, Answer* answer) {
   AnswerFields fields;
   if (!Split(bytes, kAnswer, &fields, &answer->doing)) return false;
-  answer->question.run = fields.asked_for;
+  answer->question = {fields.asked_for, fields.program};
   answer->waits_in = fields.waits_in;
+  answer->instead = fields.instead;
   answer->expected = fields.expected != 0;
+  answer->over = fields.over != 0;
   answer->one_thread = fields.one_thread != 0;
   answer->waits = fields.waits != 0;
   answer->waits_for_you = fields.waits_for_you != 0;
+  answer->diverged = fields.diverged != 0;
   return true;
 }
 

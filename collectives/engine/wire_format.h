@@ -49,19 +49,26 @@ struct AbortNotice {
   absl::Status why;
 };
 
-// "I wait for you in this run. Where are you?"
+// "I wait for you in this collective. Where are you?"
 struct Question {
-  ProgramRun run;
+  CollectiveKey key;
+  uint64_t program = 0;  // the announcement's
 };
 
 struct Answer {
   Question question;
-  bool expected = false;    // the run has been asked for here, and will be come to
+  bool expected = false;    // the run has been asked for here
+  bool over = false;        // and has ended: nothing of it comes after this
   bool one_thread = false;  // all runs were asked for by one thread so far, so they have an order
   // Of the exchange that waits here longest, if any has waited for a while.
   bool waits = false;
   bool waits_for_you = false;
   ProgramRun waits_in;
+  // Whether a participant here, which the asker waits for, is in another collective of that run that it must
+  // end first, and which needs the asker; and in which.
+  bool diverged = false;
+  CollectiveKey instead;
+  // Of that one if there is one, else of the exchange that waits longest.
   std::string doing;  // "is in 'all-reduce f32[8]' of run 1 for 2s and waits for process 3"
 };
 

@@ -59,7 +59,7 @@ Future CollectiveStep::Start(RunState& run, bool idle) const {
   for (const Slice& slice : inputs_) inputs.push_back(run.At(slice));
   for (const Slice& slice : outputs_) outputs.push_back(run.At(slice));
   return communicator->Start(op_, {run.context().run, run.NextInstance(op_.number), run.context().partition,
-                                   inputs, outputs, idle, read_on_ ? run.keeper() : nullptr});
+                                   inputs, outputs, idle, read_on_ ? run.keeper() : nullptr, &run});
 }
 
 }  // namespace shoal

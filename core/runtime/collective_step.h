@@ -18,6 +18,7 @@ class CollectiveStep : public Step {
   Future StartIdle(RunState& run) const override { return Start(run, /*idle=*/true); }
   bool IsAsync() const override { return true; }
   bool LetReadOn() override;
+  const CollectiveOp* collective() const override { return &op_; }
   TimelineRow row() const override;
   double cost_ns() const override;
 

@@ -7,8 +7,10 @@
 // and its input may be reused (but see CollectiveCall::keeper). All participants must start the same
 // collectives for a run, in any order. Thread-safe.
 //
-// Failures: ranks that disagree about a collective (fingerprint, shape, group), a dead or missing peer and an
-// abort all give every survivor's future an error that names process, operation, shape and how long.
+// Failures: ranks that disagree about a collective (fingerprint, shape, group), participants that wait for
+// each other in different collectives of a run, or for one that has ended the run without theirs, a dead or
+// missing peer and an abort all give every survivor's future an error that names process, operation, shape
+// and how long.
 #pragma once
 
 #include <cstdint>
@@ -75,6 +77,16 @@ struct CollectiveOp {
   std::string name;  // "all-reduce.3 f32[4,8]", for messages
 };
 
+// What one participant's run knows of the order of its collectives. Asked only while a collective of the run
+// is under way, from any thread; calls nothing back.
+class CollectiveOrder {
+ public:
+  virtual ~CollectiveOrder() = default;
+  // The run is in collective `at`: whether it is certain that it belongs to group `group` of collective
+  // `number`, has not come to execution `instance` of that, and will not before `at` has ended.
+  virtual bool Precludes(int64_t at, int64_t number, int64_t instance, int64_t group) const = 0;
+};
+
 // One participant's call.
 struct CollectiveCall {
   RunId run;
@@ -92,6 +104,8 @@ struct CollectiveCall {
   // participants read input and output on until this has been let go, and nobody may write to them before
   // that.
   std::shared_ptr<const void> keeper = nullptr;
+  // Valid until the future is set; null: nothing is known.
+  const CollectiveOrder* order = nullptr;
 };
 
 class Communicator {
@@ -102,6 +116,8 @@ class Communicator {
   // The caller's thread has asked for `run`: its participants will come, sooner or later. Before the first
   // Start of the run.
   virtual void Expect(RunId run) = 0;
+  // A participant has come to the end of `run`, perhaps without some of the program's collectives.
+  virtual void Ended(RunId run, PartitionId partition) = 0;
   // Fails what is under way and what is still started for `run`, here and (as far as they can be told) on the
   // peers.
   virtual void Abort(RunId run, const absl::Status& why) = 0;

@@ -114,6 +114,12 @@ ConditionalStep::ConditionalStep(std::string name, Slice selector, bool is_pred,
       is_pred_(is_pred),
       branches_(std::move(branches)) {}
 
+std::vector<const Plan*> ConditionalStep::parts() const {
+  std::vector<const Plan*> parts;
+  for (const Plan& branch : branches_) parts.push_back(&branch);
+  return parts;
+}
+
 bool ConditionalStep::CallsOut() const {
   return std::any_of(branches_.begin(), branches_.end(), [](const Plan& plan) { return plan.CallsOut(); });
 }

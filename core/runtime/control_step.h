@@ -20,6 +20,7 @@ class WhileStep : public Step {
             absl::Span<const SliceUse> order = {});
 
   Future Start(RunState& run) const override;
+  std::vector<const Plan*> parts() const override { return {&condition_, &body_}; }
   TimelineRow row() const override;
   bool CallsOut() const override { return condition_.CallsOut() || body_.CallsOut(); }
   double cost_ns() const override { return 1e6; }
@@ -38,6 +39,7 @@ class ConditionalStep : public Step {
                   absl::Span<const SliceUse> order = {});
 
   Future Start(RunState& run) const override;
+  std::vector<const Plan*> parts() const override;
   TimelineRow row() const override;
   bool CallsOut() const override;
   double cost_ns() const override { return 1e6; }

@@ -9,6 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/timeline.h"
+#include "core/runtime/collective_order.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/waiting_threads.h"
 
@@ -41,6 +42,9 @@ struct Execution {
   void Finish(const absl::Status& status) {
     if (!status.ok()) state->Fail(status);
     if (!keeps_temp) FreeTemp();
+    if (!state->failed() && program->may_pass_over_collectives() && context.communicator != nullptr) {
+      context.communicator->Ended(context.run, context.partition);
+    }
     promise.Set(state->failed() ? state->status() : status);
   }
 };
@@ -60,6 +64,7 @@ PlanProgram::PlanProgram(ProgramParts parts) : parts_(std::move(parts)) {
   is_small_ = parts_.plan.cost_ns() <= kSmallNs;
   ends_at_once_ = is_small_ && (steps.empty() || (steps.size() == 1 && !steps[0]->MayEndLater()));
   calls_out_ = parts_.plan.CallsOut();
+  may_pass_over_collectives_ = MayPassOverCollectives(parts_.plan);
   LetOthersReadOn();
 }
 
@@ -102,7 +107,7 @@ Future PlanProgram::RunInline(const RunContext& context, char* temp) const {
   RunInfo info = InfoOf(context);
   absl::InlinedVector<char*, 32> bases(base_count());
   FillBases(context, &info, temp, bases.data());
-  RunState state(context, bases.data(), 0);
+  RunState state(context, bases.data(), parts_.plan, 0);
   return parts_.plan.Start(state);
 }
 
@@ -139,7 +144,7 @@ Future PlanProgram::StartNow(RunContext context) const {
   execution->context = std::move(context);
   execution->info = InfoOf(execution->context);
   execution->bases.resize(base_count());
-  execution->state.emplace(execution->context, execution->bases.data(), parts_.collective_count);
+  execution->state.emplace(execution->context, execution->bases.data(), parts_.plan, parts_.collective_count);
   Future future = execution->promise.future();
   if (parts_.temp_bytes > 0) {
     absl::StatusOr<void*> temp = execution->context.allocator->Allocate(

@@ -33,6 +33,7 @@ struct ProgramParts {
 class PlanProgram : public Program, public std::enable_shared_from_this<PlanProgram> {
  public:
   static std::shared_ptr<const PlanProgram> Create(ProgramParts parts);
+  bool may_pass_over_collectives() const { return may_pass_over_collectives_; }
   ~PlanProgram() override;
 
   absl::Span<const Shape> parameter_shapes() const override { return parts_.parameter_shapes; }
@@ -66,6 +67,7 @@ class PlanProgram : public Program, public std::enable_shared_from_this<PlanProg
   bool is_small_ = false;
   bool calls_out_ = false;
   bool lets_others_read_on_ = false, temp_is_read_on_ = false;
+  bool may_pass_over_collectives_ = false;
   bool ends_at_once_ = false;  // is small, and one step that never waits
 };
 

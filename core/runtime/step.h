@@ -14,19 +14,22 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/memory/slice.h"
+#include "core/runtime/communicator.h"
 #include "core/runtime/program.h"
 #include "core/tasks/future.h"
 
 namespace shoal {
 
+class Plan;
 enum class TimelineRow : uint8_t;
 
 // One execution of a program: what all its plans share. Lives until the run's future is set. Thread-safe.
-class RunState {
+class RunState : public CollectiveOrder {
  public:
-  // `bases` as core/memory/slice.h lays them out; `collective_count` ops are numbered from 0.
-  RunState(const RunContext& context, char* const* bases, int64_t collective_count)
-      : context_(context), bases_(bases), instances_(collective_count) {}
+  // `bases` as core/memory/slice.h lays them out; the collectives of `plan`, the program's, are numbered from
+  // 0.
+  RunState(const RunContext& context, char* const* bases, const Plan& plan, int64_t collective_count)
+      : context_(context), bases_(bases), plan_(plan), instances_(collective_count) {}
 
   const RunContext& context() const { return context_; }
   char* const* bases() const { return bases_; }
@@ -38,6 +41,7 @@ class RunState {
 
   // How often collective `number` was started before in this run; counts up.
   int64_t NextInstance(int64_t number) { return instances_[number]++; }
+  bool Precludes(int64_t at, int64_t number, int64_t instance, int64_t group) const override;
 
   // Keeps the first error and tells the communicator and the host, so that nobody waits for this partition.
   void Fail(const absl::Status& status);
@@ -48,7 +52,9 @@ class RunState {
   const RunContext& context_;
   char* const* bases_;
   std::weak_ptr<const void> keeper_;
-  // By number; one op's is touched by its own step alone, whose starts are ordered.
+  const Plan& plan_;
+  // By number; one op's is touched by its own step alone, whose starts are ordered, and read while that
+  // cannot start.
   absl::InlinedVector<int64_t, 2> instances_;
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
@@ -81,6 +87,10 @@ class Step {
   // that it uses: then others may read that on when its future is set, for as long as they keep
   // RunState::keeper(). Whether they will.
   virtual bool LetReadOn() { return false; }
+  // What it does, if that is a collective.
+  virtual const CollectiveOp* collective() const { return nullptr; }
+  // The plans that it runs, one at a time, each as often as it wants.
+  virtual std::vector<const Plan*> parts() const { return {}; }
   // Where it is shown.
   virtual TimelineRow row() const;
   // True if it calls, itself or in a plan inside, what may wait: then it is offered to wait where it is

@@ -53,6 +53,32 @@ def test_fault_between_hosts(fault, transport):
     check(fault, run(fault, transport))
 
 
+# Who is where and awaits whom, of both sides, or that one has ended; the first process to notice tells the others.
+DIVERGED = (r"FAILED_PRECONDITION: (processes disagree in run \d+: )?process [01] \(.*pid \d+\).* in '.*' .*for 1.*(it|which) waits for "
+            r"(.* in '.*' .*for 1.*(it|which) waits for|.*ended (that run without it|without it:)).*; a branch, or the length of a loop")
+
+
+@pytest.mark.parametrize("processes,devices", [(2, 1), (2, 2), (1, 4)])
+@pytest.mark.parametrize("program", ["other kinds", "one kind", "permute", "none, then one", "one, then none", "longer loop"])
+def test_devices_that_take_different_ways(program, processes, devices):
+    for process, told in enumerate(mpirun(processes, devices, command("diverging.py", program)).all(processes)):
+        # Who has nothing more to do has its result.
+        is_over = program == "one, then none" and process > 0
+        assert told.get("value") == 1 if is_over else re.search(DIVERGED, told.get("error", "")), told
+        assert told["seconds"] < LIMIT, told
+        assert told["again"] == 2 * processes * devices
+
+
+# No device may be taken for one that never comes.
+@pytest.mark.parametrize("processes,devices", [(2, 1), (2, 2), (1, 4)])
+@pytest.mark.parametrize("program", ["slow callback", "slow computation"])
+def test_devices_that_are_slow(program, processes, devices):
+    n = processes * devices
+    for told in mpirun(processes, devices, command("diverging.py", program)).all(processes):
+        assert told.get("value") == (n * n if program == "slow callback" else n), told
+        assert told["seconds"] > 2.5 and told["again"] == 2 * n
+
+
 def test_death_of_the_process_that_jax_needs_is_written():
     # JAX aborts the others at once, before they can catch an error: they race, and not every one may win.
     output = run("kill", "jax", where=0).output

@@ -62,6 +62,10 @@ class MadeUpWire : public Wire {
 
 Announcement Ours() { return {{{11, 1}, 2, 0, 0}, 5, 6, "all-reduce.2 f32[150]"}; }
 
+CollectiveKey KeyOf(ProgramRun run, FuzzedDataProvider& input) {
+  return {run, input.ConsumeIntegralInRange<int64_t>(0, 3), 0, 0};
+}
+
 // A control message as a peer sends it, some of its fields made up.
 std::vector<char> Control(FuzzedDataProvider& input) {
   ProgramRun run;
@@ -81,14 +85,17 @@ std::vector<char> Control(FuzzedDataProvider& input) {
       return Encode(
           AbortNotice{run, absl::Status(static_cast<absl::StatusCode>(input.ConsumeIntegral<int>()), text)});
     case 2:
-      return Encode(Question{run});
+      return Encode(Question{KeyOf(run, input), Ours().program});
     case 3:
-      return Encode(Answer{{run},
+      return Encode(Answer{{KeyOf(run, input), Ours().program},
+                           input.ConsumeBool(),
                            input.ConsumeBool(),
                            input.ConsumeBool(),
                            input.ConsumeBool(),
                            input.ConsumeBool(),
                            run,
+                           input.ConsumeBool(),
+                           KeyOf(run, input),
                            text});
     default:
       return Encode(input.ConsumeBool() ? Goodbye{text, ""} : Goodbye{"", text});
@@ -165,7 +172,9 @@ void RunWith(std::deque<Frame> frames, bool pulls, bool gathers) {
       if (why.ok()) std::abort();
     };
     handlers.on_missed = [] {};
-    handlers.is_expected = [](ProgramRun run) { return run.id == 1; };
+    handlers.stage_of = [](ProgramRun run) {
+      return run.id == 1 ? RunStage::kAskedFor : run.id == 2 ? RunStage::kOver : RunStage::kNotAskedFor;
+    };
     Engine engine(TopologyOfAll(), std::move(wires), nullptr, absl::Seconds(60), std::move(handlers));
     engine.NoteCaller();
     ExchangeRequest request;
@@ -173,6 +182,8 @@ void RunWith(std::deque<Frame> frames, bool pulls, bool gathers) {
     request.processes = processes;
     request.lanes = &lanes;
     request.buffers = {{{in.data(), 0}, {out.data(), 0}, {scratch.data(), 0}}};
+    request.needs_all = gathers;
+    request.precludes = [](const CollectiveKey& other) { return other.number != 2; };
     request.done = [&](const absl::Status&, bool) { ++ends; };
     engine.Start(std::move(request), /*stay=*/false);
   }

@@ -133,8 +133,8 @@ TEST(FaultsTest, MissingDeviceOfTheSameProcessIsNamed) {
   EXPECT_FALSE(a.status().ok());
   EXPECT_FALSE(b.status().ok());
   // Whichever noticed first told the other.
-  EXPECT_THAT(a.status().ToString(),
-              testing::AnyOf(HasSubstr("partitions 1 have not come"), HasSubstr("process 0 (testhost")));
+  EXPECT_THAT(a.status().ToString(), testing::AnyOf(HasSubstr("in process 0 partition 1 did not come"),
+                                                    HasSubstr("process 0 (testhost")));
 }
 
 TEST(FaultsTest, AbortFailsWhatWaitsAndWhatComesLater) {
@@ -230,6 +230,106 @@ TEST(FaultsTest, SlowIsNotOtherOrder) {
   ASSERT_TRUE(Join(futures).AwaitFor(absl::Seconds(10)));
   EXPECT_TRUE(Join(futures).status().ok()) << Join(futures).status();
   EXPECT_TRUE(b[0].Holds(2));
+}
+
+// A partition that does its collectives one after the other, so many of which it has come to.
+struct InOrder : CollectiveOrder {
+  explicit InOrder(std::vector<int64_t> came_to) : came_to(std::move(came_to)) {}
+  bool Precludes(int64_t at, int64_t number, int64_t instance, int64_t group) const override {
+    EXPECT_NE(std::find(came_to.begin(), came_to.end(), at), came_to.end());
+    return instance == 0 && group == 0 && std::find(came_to.begin(), came_to.end(), number) == came_to.end();
+  }
+  const std::vector<int64_t> came_to;
+};
+
+// The first partition is in one collective and all others are in another of the same run.
+TEST(FaultsTest, DifferentCollectivesOfARunAreNamedOnAllSides) {
+  for (const std::vector<int>& devices : {std::vector<int>{1, 1}, {2, 2}, {1, 1, 1, 1}, {3, 1}, {4}}) {
+    for (const char* algorithm : {"", "all-reduce=ring"}) {
+      SCOPED_TRACE(testing::Message() << testing::PrintToString(devices) << algorithm);
+      CollectiveOptions options = Timeout(absl::Seconds(60));
+      options.algorithms = algorithm;
+      Job job(devices, WireKind::kShm, options);
+      const CollectiveOp first = AllReduce(5, 0), second = AllReduce(5, 1);
+      const InOrder at_first({0}), at_second({1});
+      std::vector<Memory> memory(job.partitions(), Memory(5, 1));
+      std::vector<Future> futures = {
+          job.Start(first, 0, 1, memory[0].in, &memory[0].out, 0, nullptr, &at_first)};
+      for (int p = 1; p < job.partitions(); ++p)
+        futures.push_back(job.Start(second, p, 1, memory[p].in, &memory[p].out, 0, nullptr, &at_second));
+      for (const Future& future : futures) {
+        ASSERT_TRUE(future.AwaitFor(absl::Seconds(5)));
+        EXPECT_EQ(future.status().code(), absl::StatusCode::kFailedPrecondition);
+        EXPECT_THAT(future.status().ToString(), HasSubstr("process 0 (testhost, pid"));
+        EXPECT_THAT(future.status().ToString(), HasSubstr("'all-reduce.0 s32[5]'"));
+        EXPECT_THAT(future.status().ToString(), HasSubstr("'all-reduce.1 s32[5]'"));
+      }
+      std::vector<Future> next;
+      for (int p = 0; p < job.partitions(); ++p)
+        next.push_back(job.Start(first, p, 2, memory[p].in, &memory[p].out));
+      ASSERT_TRUE(Join(next).AwaitFor(absl::Seconds(10)));
+      EXPECT_TRUE(memory[0].Holds(job.partitions())) << Join(next).status();
+    }
+  }
+}
+
+// The first partition is in a collective, the others have ended the run.
+TEST(FaultsTest, WhoHasEndedTheRunIsNotAwaited) {
+  for (const std::vector<int>& devices : {std::vector<int>{1, 1}, {2, 2}, {1, 1, 1, 1}, {4}}) {
+    SCOPED_TRACE(testing::PrintToString(devices));
+    Job job(devices, WireKind::kShm, Timeout(absl::Seconds(60)));
+    const CollectiveOp op = AllReduce(5, 0);
+    std::vector<Memory> memory(job.partitions(), Memory(5, 1));
+    const auto end = [&](int64_t run, int first) {
+      for (int p = first; p < job.partitions(); ++p) {
+        job.communicator(job.ProcessOf(p)).Expect(RunId(run));
+        job.communicator(job.ProcessOf(p)).Ended(RunId(run), PartitionId(p));
+      }
+    };
+    end(1, 1);
+    const Future waits = job.Start(op, 0, 1, memory[0].in, &memory[0].out);
+    ASSERT_TRUE(waits.AwaitFor(absl::Seconds(5)));
+    EXPECT_EQ(waits.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(waits.status().ToString(), HasSubstr("process 0 (testhost, pid"));
+    EXPECT_THAT(waits.status().ToString(), HasSubstr("'all-reduce.0 s32[5]'"));
+    EXPECT_THAT(waits.status().ToString(),
+                testing::ContainsRegex("ended (without it: partition|that run without it)"));
+    // A number that is in use once more says nothing.
+    end(2, 0);
+    std::vector<Future> again = {job.Start(op, 0, 2, memory[0].in, &memory[0].out)};
+    EXPECT_FALSE(again[0].AwaitFor(absl::Milliseconds(2500)));
+    for (int p = 1; p < job.partitions(); ++p)
+      again.push_back(job.Start(op, p, 2, memory[p].in, &memory[p].out));
+    ASSERT_TRUE(Join(again).AwaitFor(absl::Seconds(10)));
+    EXPECT_TRUE(memory[0].Holds(job.partitions())) << Join(again).status();
+  }
+}
+
+// They wait in the same way, but the others have been in the first collective already, or nothing is known;
+// and the awaited come.
+TEST(FaultsTest, DifferentCollectivesOfARunMayWaitForEachOther) {
+  for (const std::vector<int>& devices : {std::vector<int>{1, 1}, {2, 2}, {4}}) {
+    for (bool is_known : {false, true}) {
+      SCOPED_TRACE(testing::Message() << testing::PrintToString(devices) << is_known);
+      Job job(devices, WireKind::kShm, Timeout(absl::Seconds(60)));
+      const CollectiveOp first = AllReduce(5, 0), second = AllReduce(5, 1);
+      const InOrder at_first({0}), came_to_both({0, 1});
+      std::vector<Memory> a(job.partitions(), Memory(5, 1)), b(job.partitions(), Memory(5, 2));
+      std::vector<Future> futures = {
+          job.Start(first, 0, 1, a[0].in, &a[0].out, 0, nullptr, is_known ? &at_first : nullptr)};
+      for (int p = 1; p < job.partitions(); ++p) {
+        futures.push_back(
+            job.Start(second, p, 1, b[p].in, &b[p].out, 0, nullptr, is_known ? &came_to_both : nullptr));
+      }
+      EXPECT_FALSE(futures[0].AwaitFor(absl::Milliseconds(2500)));
+      futures.push_back(job.Start(second, 0, 1, b[0].in, &b[0].out));
+      for (int p = 1; p < job.partitions(); ++p)
+        futures.push_back(job.Start(first, p, 1, a[p].in, &a[p].out));
+      ASSERT_TRUE(Join(futures).AwaitFor(absl::Seconds(10)));
+      EXPECT_TRUE(Join(futures).status().ok()) << Join(futures).status();
+      EXPECT_TRUE(a[0].Holds(job.partitions()));
+    }
+  }
 }
 
 TEST(FaultsTest, WhoIsAwaitedSaysWhatItDoes) {

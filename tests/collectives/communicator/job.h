@@ -115,14 +115,15 @@ class Job {
 
   // Starts `op` for one partition. `in` and `out` by array.
   Future Start(const CollectiveOp& op, int partition, int64_t run, const std::vector<Bytes>& in,
-               std::vector<Bytes>* out, int64_t instance = 0, std::shared_ptr<const void> keeper = nullptr) {
+               std::vector<Bytes>* out, int64_t instance = 0, std::shared_ptr<const void> keeper = nullptr,
+               const CollectiveOrder* order = nullptr) {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (const Bytes& bytes : in) inputs.push_back(bytes.data());
     for (Bytes& bytes : *out) outputs.push_back(bytes.data());
     return communicator(ProcessOf(partition))
         .Start(op, {RunId(run), instance, PartitionId(partition), inputs, outputs,
-                    /*idle=*/(partition + run) % 2 == 0, std::move(keeper)});
+                    /*idle=*/(partition + run) % 2 == 0, std::move(keeper), order});
   }
 
  private:

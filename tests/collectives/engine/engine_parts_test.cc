@@ -58,17 +58,30 @@ TEST(WireFormatTest, RoundTrips) {
   EXPECT_EQ(same.run.id, 9);
   EXPECT_EQ(same.why, notice.why);
   EXPECT_FALSE(Decode(Encode(notice), &got));
-  Question question{{10, 11}}, asked;
+  Question question{{{10, 11}, 12, 13, 14}, 15}, asked;
   ASSERT_TRUE(Decode(Encode(question), &asked));
-  EXPECT_EQ(asked.run.communicator, 10u);
-  EXPECT_EQ(asked.run.id, 11);
+  EXPECT_EQ(asked.key, question.key);
+  EXPECT_EQ(asked.program, 15u);
   EXPECT_FALSE(Decode(Encode(question), &notice));
-  for (int bit = 0; bit < 4; ++bit) {
-    const Answer answer{question, bit == 0, bit == 1, bit == 2, bit == 3, {12, -13}, "is in no collective"};
+  for (int bit = 0; bit < 6; ++bit) {
+    Answer answer{question,
+                  bit == 0,
+                  bit == 1,
+                  bit == 2,
+                  bit == 3,
+                  bit == 4,
+                  {12, -13},
+                  bit == 5,
+                  {{16, 17}, 18, 19, 20},
+                  "is in no collective"};
     Answer answered;
     ASSERT_TRUE(Decode(Encode(answer), &answered));
-    EXPECT_EQ(answered.question.run, question.run);
+    EXPECT_EQ(answered.question.key, question.key);
+    EXPECT_EQ(answered.question.program, 15u);
+    EXPECT_EQ(answered.diverged, answer.diverged);
+    EXPECT_EQ(answered.instead, answer.instead);
     EXPECT_EQ(answered.expected, answer.expected);
+    EXPECT_EQ(answered.over, answer.over);
     EXPECT_EQ(answered.one_thread, answer.one_thread);
     EXPECT_EQ(answered.waits, answer.waits);
     EXPECT_EQ(answered.waits_for_you, answer.waits_for_you);

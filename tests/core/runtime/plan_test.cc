@@ -48,7 +48,8 @@ struct FakeRun {
   RunContext context;
   std::vector<char> temp = std::vector<char>(4096);
   std::vector<char*> bases = {temp.data(), temp.data(), temp.data()};
-  RunState state{context, bases.data(), 0};
+  Plan plan{{}};
+  RunState state{context, bases.data(), plan, 0};
 };
 
 std::unique_ptr<Step> Make(std::string name, std::vector<SliceUse> uses, bool is_async,
