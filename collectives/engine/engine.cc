@@ -281,10 +281,9 @@ bool Engine::ProgressOnce(Outcome* outcome, ExchangeRequest* begins) {
   }
   transport_.Knock();
   active_ = static_cast<int>(exchanges_.size());
-  resting_ = transport_.HasBacklog(/*even_if_left=*/true)
-                 ? 0
-                 : static_cast<int>(std::count_if(exchanges_.begin(), exchanges_.end(),
-                                                  [](const auto& exchange) { return exchange->Lingers(); }));
+  const auto lingering = std::count_if(exchanges_.begin(), exchanges_.end(),
+                                       [](const auto& exchange) { return exchange->Lingers(); });
+  resting_ = lingering > 0 && transport_.HasBacklog(/*even_if_left=*/true) ? 0 : static_cast<int>(lingering);
   if (exchanges_.empty()) {
     doorbell_->AwaitKnocks(false);
   } else if (!doorbell_->AwaitsKnocks() && !doorbell_->IsWatched()) {
