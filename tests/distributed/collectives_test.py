@@ -1,5 +1,7 @@
 """Collectives between real processes, against NumPy: over shared memory, over MPI, and between hosts."""
 
+import os
+
 import pytest
 from bits import differences, digests
 from hosts import Hosts, can_make_hosts
@@ -51,6 +53,13 @@ def test_two_hosts_by_ucx():
         started = [start(hosts.on(1 + p // 2, command("collectives.py")),
                          environment(1, SHOAL_PROCESS_ID=p, UCX_TLS="tcp,self", **job)) for p in range(4)]
         check(finish_all(started, 300), 4)
+
+
+@pytest.mark.skipif(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 16 << 30, reason="needs 16 GiB of free memory")
+def test_arrays_whose_sizes_have_no_32_bits():
+    for told in mpirun(2, 1, command("huge.py", 4.25, "psum", "reduce_scatter")).all(2):
+        assert told["psum"]["rows"] == 2 * told["reduce_scatter"]["rows"] > 2**20
+        assert told["psum"]["wrong"] == told["reduce_scatter"]["wrong"] == 0
 
 
 def test_same_bits_whoever_hosts_the_devices():
