@@ -134,6 +134,18 @@ absl::Status Diagnosis::Diverged(const Exchange& exchange, ProcessId from, const
                    "; ", kWhyDiverged));
 }
 
+absl::Status Diagnosis::InARing(const Exchange& exchange, absl::Span<const Hindrance> ring,
+                                absl::Time now) const {
+  std::string message = absl::StrCat("processes disagree in run ", exchange.run().id, ": ",
+                                     NameOf(topology_.self), " ", Doing(&exchange, now));
+  for (const Hindrance& hindrance : ring.first(ring.size() - 1)) {
+    absl::StrAppend(&message, "; ", NameOf(ProcessId(static_cast<int>(hindrance.awaited))), " ",
+                    hindrance.doing);
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(message, "; each comes to no other before; ", kWhyDiverged));
+}
+
 absl::Status Diagnosis::AsToldToOthers(const absl::Status& why) const {
   for (absl::string_view name : {"process ", "processes "}) {
     if (absl::StartsWith(why.message(), name)) return why;

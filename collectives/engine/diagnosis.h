@@ -52,6 +52,8 @@ class Diagnosis {
   // FailedPrecondition: participants here and there wait for each other in different collectives of one run,
   // or those there have ended it.
   absl::Status Diverged(const Exchange& exchange, ProcessId from, const Answer& answer, absl::Time now) const;
+  // FailedPrecondition: the processes of the ring, which this one is in by the exchange, wait for each other.
+  absl::Status InARing(const Exchange& exchange, absl::Span<const Hindrance> ring, absl::Time now) const;
   // A failure as the other processes hear of it: with this one's name in front, unless processes are what it
   // tells of anyway.
   absl::Status AsToldToOthers(const absl::Status& why) const;

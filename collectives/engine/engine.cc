@@ -434,11 +434,14 @@ void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
   AbortNotice notice;
   Question question;
   Answer answer;
+  Hindrance hindrance;
   Goodbye goodbye;
   if (Decode(bytes, &question)) {
     OnQuestion(from, question);
   } else if (Decode(bytes, &answer)) {
     OnAnswer(from, answer);
+  } else if (Decode(bytes, &hindrance)) {
+    OnHindrance(std::move(hindrance));
   } else if (Decode(bytes, &goodbye)) {
     OnGoodbye(from, goodbye);
   } else if (Decode(bytes, &notice)) {

@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -30,6 +31,7 @@
 #include "absl/time/time.h"
 #include "collectives/engine/diagnosis.h"
 #include "collectives/engine/exchange.h"
+#include "collectives/engine/hindrances.h"
 #include "collectives/transport/doorbell.h"
 #include "collectives/transport/transport.h"
 #include "core/base/topology.h"
@@ -135,6 +137,9 @@ class Engine {
   void Ask(absl::Time now);
   void OnQuestion(ProcessId from, const Question& question);
   void OnAnswer(ProcessId from, const Answer& answer);
+  std::pair<const Exchange*, bool> WhatHinders(ProcessId asker, const Question& question) const;
+  void OnHindrance(Hindrance hindrance);
+  void CheckRings(ProgramRun run);
   void CheckOrder(ProcessId from, const Answer& answer, absl::Time now);
   void OnGoodbye(ProcessId from, const Goodbye& goodbye);
   void SayGoodbye(absl::string_view why);
@@ -177,6 +182,7 @@ class Engine {
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   size_t next_asker_ = 0;  // among them, if there are so many
   std::vector<Early> early_;
+  Hindrances hindrances_;
   std::deque<Failure> failures_;                          // of the last runs that failed
   std::vector<std::pair<ProcessId, absl::Status>> dead_;  // in the order in which they were noticed
   // Of the first run that failed because somebody has gone, or said nothing in time.

@@ -7,6 +7,10 @@ namespace shoal {
 
 // A peer is asked once a while, so the exchanges that wait for it take turns.
 void Engine::Ask(absl::Time now) {
+  hindrances_.ForgetRuns([this](ProgramRun run) {
+    return std::none_of(exchanges_.begin(), exchanges_.end(),
+                        [run](const auto& exchange) { return exchange->run() == run; });
+  });
   const size_t count = exchanges_.size(), first = next_asker_;
   for (size_t k = 0; k < count; ++k) {
     const size_t position = (first + k) % count;
@@ -31,14 +35,11 @@ void Engine::OnQuestion(ProcessId from, const Question& question) {
   answer.one_thread = CallersHaveOrder();
   const Exchange* oldest = Oldest();
   answer.doing = diagnosis_.Doing(oldest, now);
-  for (const auto& exchange : exchanges_) {
-    const Announcement& ours = exchange->announcement();
-    if (exchange->run() != run || ours.program != question.program) continue;
-    answer.diverged = exchange->Needs(from) && exchange->Precludes(question.key);
-    if (!answer.diverged) continue;
-    answer.instead = ours.key;
-    answer.doing = diagnosis_.Doing(exchange.get(), now);
-    break;
+  if (const auto [hindering, needs_you] = WhatHinders(from, question); hindering != nullptr) {
+    answer.hindered = true;
+    answer.needs_you = needs_you;
+    answer.instead = hindering->announcement().key;
+    answer.doing = diagnosis_.Doing(hindering, now);
   }
   if (oldest != nullptr && now - oldest->start() >= Diagnosis::kAsks) {
     const std::vector<ProcessId> awaited = oldest->Awaited().processes;
@@ -47,23 +48,61 @@ void Engine::OnQuestion(ProcessId from, const Question& question) {
     answer.waits_in = oldest->run();
   }
   transport_.SendControl(from, Encode(answer));
+  for (const Hindrance& hindrance : hindrances_.Of(run)) transport_.SendControl(from, Encode(hindrance));
 }
 
-// `diverged`: when it answered, one of its participants that we wait for was in a collective that needs us,
-// and that it must end first. If one of ours that it waits for must end the collective first in which it has
-// been all the time, neither will ever end. `over`: whatever it had announced to us came before the answer,
-// for frames keep their order. Where ours have ended the run too, its number is in use once more, and nothing
-// is known.
+// The exchange that keeps a participant here from what it is asked for: one that needs the asker, if there
+// is.
+std::pair<const Exchange*, bool> Engine::WhatHinders(ProcessId asker, const Question& question) const {
+  const Exchange* any = nullptr;
+  for (const auto& exchange : exchanges_) {
+    if (exchange->run() != question.key.run || exchange->announcement().program != question.program) continue;
+    if (!exchange->Precludes(question.key)) continue;
+    if (exchange->Needs(asker)) return {exchange.get(), true};
+    any = exchange.get();
+  }
+  return {any, false};
+}
+
+// `hindered`: when it answered, one of its participants that we wait for was in a collective that it must end
+// first. If that needs one of ours, which must end the collective first in which it has been all the time,
+// neither will ever end; else it may wait for others, who wait for us. `over`: whatever it had announced to
+// us came before the answer, for frames keep their order. Where ours have ended the run too, its number is in
+// use once more, and nothing is known.
 void Engine::OnAnswer(ProcessId from, const Answer& answer) {
   const absl::Time now = absl::Now();
   diagnosis_.Answered(from, answer.doing, now);
-  if (!answer.diverged && !answer.over) return CheckOrder(from, answer, now);
-  if (answer.over && StageOf(answer.question.key.run) == RunStage::kOver) return;
+  if (!answer.hindered && !answer.over) return CheckOrder(from, answer, now);
+  const CollectiveKey& key = answer.question.key;
+  if (answer.over && StageOf(key.run) == RunStage::kOver) return;
   for (const auto& exchange : exchanges_) {
-    if (exchange->announcement().key != answer.question.key) continue;
+    if (exchange->announcement().key != key) continue;
     if (exchange->Lingers()) return;
-    if (answer.over ? !exchange->Misses(from) : !exchange->Precludes(answer.instead)) return;
-    return FailRun(exchange->run(), diagnosis_.Diverged(*exchange, from, answer, now));
+    if (answer.over ? exchange->Misses(from) : answer.needs_you && exchange->Precludes(answer.instead)) {
+      return FailRun(key.run, diagnosis_.Diverged(*exchange, from, answer, now));
+    }
+    if (answer.over) return;
+    hindrances_.Add({topology_.self.value(), key, from.value(), answer.instead, answer.doing});
+    return CheckRings(key.run);
+  }
+}
+
+// Of what this process waits for itself it knows best.
+void Engine::OnHindrance(Hindrance hindrance) {
+  const auto is_process = [this](int64_t p) { return p >= 0 && p < topology_.process_count(); };
+  if (!is_process(hindrance.waits) || !is_process(hindrance.awaited)) return;
+  if (hindrance.waits == topology_.self.value()) return;
+  const ProgramRun run = hindrance.waits_in.run;
+  hindrances_.Add(std::move(hindrance));
+  CheckRings(run);
+}
+
+void Engine::CheckRings(ProgramRun run) {
+  for (const auto& exchange : exchanges_) {
+    if (exchange->run() != run || exchange->Lingers()) continue;
+    const std::vector<Hindrance> ring =
+        hindrances_.RingThrough(topology_.self.value(), exchange->announcement().key);
+    if (!ring.empty()) return FailRun(run, diagnosis_.InARing(*exchange, ring, absl::Now()));
   }
 }
 

@@ -9,7 +9,7 @@ namespace shoal {
 namespace {
 
 // Never renumber.
-constexpr uint32_t kAnnouncement = 1, kAbort = 2, kQuestion = 3, kAnswer = 4, kGoodbye = 5;
+constexpr uint32_t kAnnouncement = 1, kAbort = 2, kQuestion = 3, kAnswer = 4, kGoodbye = 5, kHindrance = 6;
 // Longer texts are cut, so that every control frame is eager on every wire.
 constexpr size_t kMaxText = 900;
 
@@ -45,10 +45,20 @@ struct AnswerFields {
   uint64_t program;
   ProgramRun waits_in;
   CollectiveKey instead;
-  uint8_t expected, over, one_thread, waits, waits_for_you, diverged;
-  uint8_t zeros[2];
+  uint8_t expected, over, one_thread, waits, waits_for_you, hindered, needs_you;
+  uint8_t zeros[1];
 };
-static_assert(sizeof(AnswerFields) == 4 + 4 + 5 * 8 + 8 + 2 * 8 + 5 * 8 + 6 + 2);
+static_assert(sizeof(AnswerFields) == 4 + 4 + 5 * 8 + 8 + 2 * 8 + 5 * 8 + 7 + 1);
+
+struct HindranceFields {
+  uint32_t kind;
+  uint32_t text_bytes;
+  int64_t waits;
+  CollectiveKey waits_in;
+  int64_t awaited;
+  CollectiveKey instead;
+};
+static_assert(sizeof(HindranceFields) == 4 + 4 + 2 * (8 + 5 * 8));
 
 struct GoodbyeFields {
   uint32_t kind;
@@ -110,9 +120,16 @@ std::vector<char> Encode(const Answer& answer) {
                            answer.one_thread,
                            answer.waits,
                            answer.waits_for_you,
-                           answer.diverged,
+                           answer.hindered,
+                           answer.needs_you,
                            {}},
               answer.doing);
+}
+
+std::vector<char> Encode(const Hindrance& hindrance) {
+  return Join(HindranceFields{kHindrance, 0, hindrance.waits, hindrance.waits_in, hindrance.awaited,
+                              hindrance.instead},
+              hindrance.doing);
 }
 
 std::vector<char> Encode(const Goodbye& goodbye) {
@@ -158,8 +175,19 @@ bool Decode(absl::Span<const char> bytes, Answer* answer) {
   answer->one_thread = fields.one_thread != 0;
   answer->waits = fields.waits != 0;
   answer->waits_for_you = fields.waits_for_you != 0;
-  answer->diverged = fields.diverged != 0;
+  answer->hindered = fields.hindered != 0;
+  answer->needs_you = fields.needs_you != 0;
   return true;
+}
+
+bool Decode(absl::Span<const char> bytes, Hindrance* hindrance) {
+  HindranceFields fields;
+  if (!Split(bytes, kHindrance, &fields, &hindrance->doing)) return false;
+  hindrance->waits = fields.waits;
+  hindrance->waits_in = fields.waits_in;
+  hindrance->awaited = fields.awaited;
+  hindrance->instead = fields.instead;
+  return fields.waits_in.run == fields.instead.run;
 }
 
 bool Decode(absl::Span<const char> bytes, Goodbye* goodbye) {

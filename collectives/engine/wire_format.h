@@ -1,7 +1,7 @@
 // What processes tell one another about collectives besides the data: the announcement that precedes a
 // process's first message of a collective to a peer, the abort of a run, a question to one that lets others
-// wait, and its answer, and the goodbye. All are control frames of fixed fields in the machine's own byte
-// order (all processes of a job run on one kind of machine), then text.
+// wait, its answer, with what it knows of such waits itself, and the goodbye. All are control frames of fixed
+// fields in the machine's own byte order (all processes of a job run on one kind of machine), then text.
 #pragma once
 
 #include <cstdint>
@@ -65,11 +65,21 @@ struct Answer {
   bool waits_for_you = false;
   ProgramRun waits_in;
   // Whether a participant here, which the asker waits for, is in another collective of that run that it must
-  // end first, and which needs the asker; and in which.
-  bool diverged = false;
+  // end first, and in which; and whether that needs the asker.
+  bool hindered = false, needs_you = false;
   CollectiveKey instead;
   // Of that one if there is one, else of the exchange that waits longest.
   std::string doing;  // "is in 'all-reduce f32[8]' of run 1 for 2s and waits for process 3"
+};
+
+// What a process has learnt by such an answer, for whoever asks it in turn: that `waits` is in a collective
+// that does not end before `awaited` has ended another.
+struct Hindrance {
+  int64_t waits = 0;  // a process, like `awaited`
+  CollectiveKey waits_in;
+  int64_t awaited = 0;
+  CollectiveKey instead;  // of the same run
+  std::string doing;      // of the answer
 };
 
 // Nothing more comes from the sender: its program has ended, perhaps by the error `why`, or after a
@@ -83,12 +93,14 @@ std::vector<char> Encode(const Announcement& announcement);
 std::vector<char> Encode(const AbortNotice& notice);
 std::vector<char> Encode(const Question& question);
 std::vector<char> Encode(const Answer& answer);
+std::vector<char> Encode(const Hindrance& hindrance);
 std::vector<char> Encode(const Goodbye& goodbye);
 // False if the bytes are something else.
 bool Decode(absl::Span<const char> bytes, Announcement* announcement);
 bool Decode(absl::Span<const char> bytes, AbortNotice* notice);
 bool Decode(absl::Span<const char> bytes, Question* question);
 bool Decode(absl::Span<const char> bytes, Answer* answer);
+bool Decode(absl::Span<const char> bytes, Hindrance* hindrance);
 bool Decode(absl::Span<const char> bytes, Goodbye* goodbye);
 
 }  // namespace shoal

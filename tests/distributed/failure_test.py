@@ -69,6 +69,14 @@ def test_devices_that_take_different_ways(program, processes, devices):
         assert told["again"] == 2 * processes * devices
 
 
+@pytest.mark.parametrize("processes", [3, 4])
+def test_devices_that_wait_in_a_ring(processes):
+    for told in mpirun(processes, 1, command("diverging.py", "ring")).all(processes):
+        for process in range(processes):
+            assert re.search(rf"process {process} \(\S+, pid \d+\) is in 'collective-permute", told.get("error", "")), told
+        assert told["seconds"] < LIMIT and told["again"] == 2 * processes, told
+
+
 # No device may be taken for one that never comes.
 @pytest.mark.parametrize("processes,devices", [(2, 1), (2, 2), (1, 4)])
 @pytest.mark.parametrize("program", ["slow callback", "slow computation"])

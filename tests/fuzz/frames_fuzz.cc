@@ -72,7 +72,7 @@ std::vector<char> Control(FuzzedDataProvider& input) {
   run.communicator = input.ConsumeBool() ? 11 : input.ConsumeIntegral<uint64_t>();
   run.id = input.ConsumeBool() ? 1 : input.ConsumeIntegral<int64_t>();
   std::string text = input.ConsumeRandomLengthString(20);
-  switch (input.ConsumeIntegralInRange(0, 4)) {
+  switch (input.ConsumeIntegralInRange(0, 5)) {
     case 0: {
       Announcement announcement = Ours();
       announcement.key.run = run;
@@ -95,8 +95,12 @@ std::vector<char> Control(FuzzedDataProvider& input) {
                            input.ConsumeBool(),
                            run,
                            input.ConsumeBool(),
+                           input.ConsumeBool(),
                            KeyOf(run, input),
                            text});
+    case 4:
+      return Encode(Hindrance{input.ConsumeIntegralInRange(-1, kProcesses), KeyOf(run, input),
+                              input.ConsumeIntegralInRange(-1, kProcesses), KeyOf(run, input), text});
     default:
       return Encode(input.ConsumeBool() ? Goodbye{text, ""} : Goodbye{"", text});
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <numeric>
 
 #include "tests/collectives/communicator/job.h"
@@ -271,6 +272,55 @@ TEST(FaultsTest, DifferentCollectivesOfARunAreNamedOnAllSides) {
       EXPECT_TRUE(memory[0].Holds(job.partitions())) << Join(next).status();
     }
   }
+}
+
+// Each partition is in a collective with the next one, which is in one with the one after it.
+TEST(FaultsTest, RingsOfProcessesAreNamed) {
+  for (const int n : {3, 5}) {
+    SCOPED_TRACE(n);
+    Job job(std::vector<int>(n, 1), WireKind::kShm, Timeout(absl::Seconds(60)));
+    std::vector<Memory> memory(n, Memory(5, 1));
+    std::vector<std::unique_ptr<InOrder>> orders;
+    std::vector<CollectiveOp> ops;
+    std::vector<Future> futures;
+    for (int p = 0; p < n; ++p) {
+      ops.push_back(AllReduce(5, p));
+      ops.back().groups = {{PartitionId(p), PartitionId((p + 1) % n)}};
+      orders.push_back(std::make_unique<InOrder>(std::vector<int64_t>{p}));
+    }
+    for (int p = 0; p < n; ++p)
+      futures.push_back(job.Start(ops[p], p, 1, memory[p].in, &memory[p].out, 0, nullptr, orders[p].get()));
+    for (const Future& future : futures) {
+      ASSERT_TRUE(future.AwaitFor(absl::Seconds(n + 3)));
+      EXPECT_EQ(future.status().code(), absl::StatusCode::kFailedPrecondition);
+      for (int p = 0; p < n; ++p) {
+        EXPECT_THAT(future.status().ToString(), HasSubstr(absl::StrCat("process ", p, " (testhost, pid")));
+        EXPECT_THAT(future.status().ToString(), HasSubstr(absl::StrCat("'all-reduce.", p, " s32[5]'")));
+      }
+    }
+  }
+}
+
+// As above, but the last one is only slow: then all go on.
+TEST(FaultsTest, ChainsOfProcessesAreWaitedFor) {
+  constexpr int n = 3;
+  Job job({1, 1, 1}, WireKind::kShm, Timeout(absl::Seconds(60)));
+  std::vector<Memory> first(n, Memory(5, 1)), second(n, Memory(5, 2));
+  CollectiveOp ops[n];
+  for (int p = 0; p < n; ++p) {
+    ops[p] = AllReduce(5, p);
+    ops[p].groups = {{PartitionId(p), PartitionId((p + 1) % n)}};
+  }
+  const InOrder at_first({0}), at_second({1}), after_second({1, 0});
+  std::vector<Future> futures = {job.Start(ops[0], 0, 1, first[0].in, &first[0].out, 0, nullptr, &at_first),
+                                 job.Start(ops[1], 1, 1, first[1].in, &first[1].out, 0, nullptr, &at_second)};
+  EXPECT_FALSE(Join(futures).AwaitFor(absl::Seconds(4)));
+  futures.push_back(job.Start(ops[1], 2, 1, first[2].in, &first[2].out));
+  futures.push_back(job.Start(ops[0], 1, 1, second[1].in, &second[1].out, 0, nullptr, &after_second));
+  ASSERT_TRUE(Join(futures).AwaitFor(absl::Seconds(10)));
+  EXPECT_TRUE(Join(futures).status().ok()) << Join(futures).status();
+  EXPECT_TRUE(first[2].Holds(2));
+  EXPECT_TRUE(second[1].Holds(3));
 }
 
 // The first partition is in a collective, the others have ended the run.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "collectives/engine/assist.h"
 #include "collectives/engine/flight_recorder.h"
+#include "collectives/engine/hindrances.h"
 #include "collectives/engine/wire_format.h"
 #include "core/tasks/arena.h"
 #include "core/tasks/future.h"
@@ -63,7 +64,7 @@ TEST(WireFormatTest, RoundTrips) {
   EXPECT_EQ(asked.key, question.key);
   EXPECT_EQ(asked.program, 15u);
   EXPECT_FALSE(Decode(Encode(question), &notice));
-  for (int bit = 0; bit < 6; ++bit) {
+  for (int bit = 0; bit < 7; ++bit) {
     Answer answer{question,
                   bit == 0,
                   bit == 1,
@@ -72,13 +73,15 @@ TEST(WireFormatTest, RoundTrips) {
                   bit == 4,
                   {12, -13},
                   bit == 5,
+                  bit == 6,
                   {{16, 17}, 18, 19, 20},
                   "is in no collective"};
     Answer answered;
     ASSERT_TRUE(Decode(Encode(answer), &answered));
     EXPECT_EQ(answered.question.key, question.key);
     EXPECT_EQ(answered.question.program, 15u);
-    EXPECT_EQ(answered.diverged, answer.diverged);
+    EXPECT_EQ(answered.hindered, answer.hindered);
+    EXPECT_EQ(answered.needs_you, answer.needs_you);
     EXPECT_EQ(answered.instead, answer.instead);
     EXPECT_EQ(answered.expected, answer.expected);
     EXPECT_EQ(answered.over, answer.over);
@@ -89,6 +92,15 @@ TEST(WireFormatTest, RoundTrips) {
     EXPECT_EQ(answered.waits_in.id, -13);
     EXPECT_EQ(answered.doing, answer.doing);
   }
+  Hindrance hindrance{2, {{10, 11}, 12, 13, 14}, 3, {{10, 11}, 15, 16, 17}, "is in 'all-reduce'"}, passed_on;
+  ASSERT_TRUE(Decode(Encode(hindrance), &passed_on));
+  EXPECT_EQ(passed_on.waits, 2);
+  EXPECT_EQ(passed_on.waits_in, hindrance.waits_in);
+  EXPECT_EQ(passed_on.awaited, 3);
+  EXPECT_EQ(passed_on.instead, hindrance.instead);
+  EXPECT_EQ(passed_on.doing, hindrance.doing);
+  hindrance.instead.run.id = 12;  // of another run
+  EXPECT_FALSE(Decode(Encode(hindrance), &passed_on));
   Goodbye goodbye{"ValueError: no"}, said;
   ASSERT_TRUE(Decode(Encode(goodbye), &said));
   EXPECT_EQ(said.why, goodbye.why);
@@ -99,6 +111,50 @@ TEST(WireFormatTest, RoundTrips) {
   EXPECT_EQ(after.why, "");
   EXPECT_FALSE(Decode(Encode(goodbye), &asked));
   EXPECT_FALSE(Decode(Encode(sent), &same));
+}
+
+// Who waits in a collective (of its own number) for whom, who is in another.
+Hindrance Waits(int64_t process, int64_t in, int64_t awaited, int64_t instead, int64_t run = 1) {
+  return {process, {{1, run}, in, 0, 0}, awaited, {{1, run}, instead, 0, 0}, absl::StrCat("is in ", instead)};
+}
+
+std::vector<int64_t> Awaited(const std::vector<Hindrance>& ring) {
+  std::vector<int64_t> awaited;
+  for (const Hindrance& hindrance : ring) awaited.push_back(hindrance.awaited);
+  return awaited;
+}
+
+TEST(HindrancesTest, OnlyRingsAreFound) {
+  Hindrances known;
+  const auto ring = [&](int64_t process, int64_t in) {
+    return Awaited(known.RingThrough(process, {{1, 1}, in, 0, 0}));
+  };
+  for (const Hindrance& fact :
+       {Waits(2, 12, 0, 10), Waits(0, 10, 1, 11), Waits(0, 10, 1, 13), Waits(1, 13, 0, 14)})
+    known.Add(fact);
+  EXPECT_THAT(ring(0, 10), testing::IsEmpty());
+  known.Add(Waits(1, 11, 2, 15));  // not what it waits in
+  EXPECT_THAT(ring(0, 10), testing::IsEmpty());
+  known.Add(Waits(1, 11, 2, 12, /*run=*/2));
+  EXPECT_THAT(ring(0, 10), testing::IsEmpty());
+  known.Add(Waits(1, 11, 2, 12));
+  EXPECT_THAT(ring(0, 10), testing::ElementsAre(1, 2, 0));
+  EXPECT_THAT(ring(1, 11), testing::ElementsAre(2, 0, 1));
+  EXPECT_THAT(ring(1, 13), testing::IsEmpty());  // leads nowhere
+  EXPECT_THAT(ring(3, 10), testing::IsEmpty());
+}
+
+TEST(HindrancesTest, FactsAreKeptOnceAndForgotten) {
+  Hindrances known;
+  for (int i = 0; i < 2; ++i) known.Add(Waits(0, 10, 1, 11));
+  known.Add(Waits(0, 10, 1, 11, /*run=*/2));
+  EXPECT_THAT(known.Of({1, 1}), testing::SizeIs(1));
+  known.ForgetRuns([](ProgramRun run) { return run.id == 1; });
+  EXPECT_THAT(known.Of({1, 1}), testing::IsEmpty());
+  EXPECT_THAT(known.Of({1, 2}), testing::SizeIs(1));
+  for (int64_t i = 0; i < 1000; ++i) known.Add(Waits(i, 10, i + 1, 11));
+  EXPECT_THAT(known.Of({1, 1}), testing::SizeIs(Hindrances::kMost));
+  EXPECT_EQ(known.Of({1, 1}).back().waits, 999);
 }
 
 TEST(WireFormatTest, CutAndCorruptBytesAreRefused) {

@@ -43,6 +43,11 @@ def first_apart(one, other):
     return lambda x: lax.cond(lax.axis_index("d") == 0, one, other, x)
 
 
+def ring(x):
+    """Each device gets from the next one, which is in another branch."""
+    return lax.switch(lax.axis_index("d"), [lambda x, d=d: lax.ppermute(x, "d", [((d + 1) % n, d)]) for d in range(n)], x)
+
+
 def longer_loop(x):
     trips = jnp.where(lax.axis_index("d") == 0, 3, 2)
     return total(lax.while_loop(lambda s: s[0] < trips, lambda s: (s[0] + 1, total(s[1])), (0, x))[1])
@@ -88,6 +93,7 @@ PROGRAMS = {
     "none, then one": lambda x: gathered(first_apart(total, lambda x: x)(x)),
     "one, then none": first_apart(total, lambda x: x),
     "longer loop": longer_loop,
+    "ring": ring,
     "slow callback": slow_callback,
     "slow computation": slow_computation,
 }
