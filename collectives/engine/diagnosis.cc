@@ -79,24 +79,25 @@ absl::Status Diagnosis::Broken(const Exchange& exchange, const absl::Status& why
 }
 
 absl::Status Diagnosis::Missing(const Exchange& exchange, absl::Duration timeout, absl::Time now) const {
-  const auto [awaited, have_come] = exchange.Awaited();
+  using Awaited = Exchange::AwaitedPeers;
+  const auto [awaited, what] = exchange.Awaited();
   const std::string names =
       absl::StrJoin(awaited, ", ", [this](std::string* out, ProcessId p) { out->append(NameOf(p)); });
   const std::string words = absl::StrJoin(
       awaited, "; ", [this, now](std::string* out, ProcessId p) { out->append(LastWord(p, now)); });
   const std::string where = ::shoal::NameOf(exchange.announcement());
   const std::string waited = absl::FormatDuration(timeout);
-  if (awaited.empty()) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("peers have not taken their data of ", where, " within ", waited));
-  }
-  if (have_come) {
+  if (what == Awaited::kToSend) {
     return absl::DeadlineExceededError(
         absl::StrCat(names, " came to ", where, " but has not sent its data within ", waited, "; ", words));
   }
+  const std::string instead = what == Awaited::kToTake
+                                  ? absl::StrCat(" has not taken what ", NameOf(topology_.self),
+                                                 " sent it in ", where, " within ", waited)
+                                  : absl::StrCat(" has not come to ", where, ", where ",
+                                                 NameOf(topology_.self), " has waited for ", waited);
   return absl::DeadlineExceededError(
-      absl::StrCat(names, " has not come to ", where, ", where ", NameOf(topology_.self), " has waited for ",
-                   waited, "; it may be busy elsewhere (SHOAL_TIMEOUT_S sets the limit); ", words));
+      absl::StrCat(names, instead, "; it may be busy elsewhere (SHOAL_TIMEOUT_S sets the limit); ", words));
 }
 
 absl::Status Diagnosis::Mismatch(const Announcement& ours, ProcessId from, const Announcement& theirs) const {

@@ -415,15 +415,19 @@ absl::Status Engine::Broken(const Exchange& exchange) const {
 // by another program is a mismatch already.
 void Engine::CheckEarly(Exchange* exchange) {
   const Announcement& ours = exchange->announcement();
-  for (Early& early : early_) {
+  const auto of_run = early_.find(ours.key.run);
+  if (of_run == early_.end()) return;
+  for (Early& early : of_run->second) {
     const Announcement& theirs = early.announcement;
-    if (theirs.key.run != ours.key.run) continue;
     early.used_up = theirs.key == ours.key;
     if (early.used_up ? !exchange->Accept(early.from, theirs) : theirs.program != ours.program) {
       return FailRun(ours.key.run, diagnosis_.Mismatch(ours, early.from, theirs));
     }
   }
-  std::erase_if(early_, [](const Early& early) { return early.used_up; });
+  const auto end = std::remove_if(of_run->second.begin(), of_run->second.end(),
+                                  [](const Early& early) { return early.used_up; });
+  of_run->second.erase(end, of_run->second.end());
+  if (of_run->second.empty()) early_.erase(of_run);
 }
 
 void Engine::OnControl(ProcessId from, absl::Span<const char> bytes) {
@@ -463,7 +467,7 @@ void Engine::OnAnnouncement(ProcessId from, const Announcement& theirs) {
     if (!fits) return FailRun(ours.key.run, diagnosis_.Mismatch(ours, from, theirs));
     if (same_collective) return;
   }
-  early_.push_back({from, theirs});
+  early_[theirs.key.run].push_back({from, theirs});
 }
 
 // ---- goodbyes
@@ -520,7 +524,7 @@ void Engine::FailRun(ProgramRun run, const absl::Status& why, bool tell_others) 
     EndExchange(i, why);
   }
   diagnosis_.recorder().Write(why);
-  std::erase_if(early_, [&](const Early& early) { return early.announcement.key.run == run; });
+  early_.erase(run);
   if (absl::IsDeadlineExceeded(why)) broken_ = true;
   if (absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why)) {
     if (!missed_.exchange(true)) first_miss_ = why;

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -181,7 +182,8 @@ class Engine {
   Diagnosis diagnosis_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   size_t next_asker_ = 0;  // among them, if there are so many
-  std::vector<Early> early_;
+  // Of one run there are few, but a peer may be thousands of runs ahead.
+  absl::flat_hash_map<ProgramRun, absl::InlinedVector<Early, 1>> early_;
   Hindrances hindrances_;
   std::deque<Failure> failures_;                          // of the last runs that failed
   std::vector<std::pair<ProcessId, absl::Status>> dead_;  // in the order in which they were noticed

@@ -54,11 +54,10 @@ class Exchange::Lane {
   // A peer has come.
   void SendHeld(int peer);
   void AddAwaited(std::vector<bool>* ranks) const {
-    for (const Pending& pending : pending_) {
-      if (pending.receiving && !pending.done) (*ranks)[pending.peer] = true;
-    }
+    AddPending(/*receiving=*/true, ranks);
     for (const Held& send : held_) (*ranks)[send.peer] = true;
   }
+  void AddWhoHasNotTaken(std::vector<bool>* ranks) const { AddPending(/*receiving=*/false, ranks); }
 
  private:
   struct Pending final : Completion {
@@ -99,6 +98,11 @@ class Exchange::Lane {
   }
   MessageTag Tag(int64_t index) const {
     return {exchange_->collective_, MessageTag::Part(index_, round_, index)};
+  }
+  void AddPending(bool receiving, std::vector<bool>* ranks) const {
+    for (const Pending& pending : pending_) {
+      if (pending.receiving == receiving && !pending.done) (*ranks)[pending.peer] = true;
+    }
   }
   Pending* AddPending(int peer, bool receiving, int reduction) {
     pending_.push_back({});
@@ -409,13 +413,21 @@ Exchange::AwaitedPeers Exchange::Awaited() const {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (ranks[rank]) (ranks_[rank].announced ? slow : silent).push_back(request_.processes[rank]);
   }
-  const bool have_come = silent.empty();
-  return {have_come ? std::move(slow) : std::move(silent), have_come};
+  if (!silent.empty()) return {std::move(silent), AwaitedPeers::kToCome};
+  if (!slow.empty()) return {std::move(slow), AwaitedPeers::kToSend};
+  std::fill(ranks.begin(), ranks.end(), false);
+  for (const auto& lane : lanes_) {
+    if (lane != nullptr) lane->AddWhoHasNotTaken(&ranks);
+  }
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank]) slow.push_back(request_.processes[rank]);
+  }
+  return {std::move(slow), AwaitedPeers::kToTake};
 }
 
 bool Exchange::Misses(ProcessId peer) const {
   const AwaitedPeers awaited = Awaited();
-  return !awaited.have_come &&
+  return awaited.what == AwaitedPeers::kToCome &&
          std::find(awaited.processes.begin(), awaited.processes.end(), peer) != awaited.processes.end();
 }
 

@@ -97,13 +97,15 @@ class Exchange {
   bool Accept(ProcessId peer, const Announcement& theirs);
   // The peer has died or left: what was kept for its coming ends, as sends to it do.
   void NoteGone(ProcessId peer);
-  // Peers whose messages are awaited now: if any of them have not even announced themselves, those alone.
+  // Peers whose messages are awaited now: if any of them have not even announced themselves, those alone; and
+  // if no message is, those who have not taken all of ours.
   struct AwaitedPeers {
+    enum What { kToCome, kToSend, kToTake };
     std::vector<ProcessId> processes;
-    bool have_come = false;  // have announced themselves
+    What what = kToCome;
   };
   AwaitedPeers Awaited() const;
-  // Whether `peer` is awaited and has not announced itself.
+  // Whether `peer` is awaited to come.
   bool Misses(ProcessId peer) const;
   // Whether this cannot end before `peer` has come, if it has not.
   bool Needs(ProcessId peer) const;

@@ -42,9 +42,9 @@ void Engine::OnQuestion(ProcessId from, const Question& question) {
     answer.doing = diagnosis_.Doing(hindering, now);
   }
   if (oldest != nullptr && now - oldest->start() >= Diagnosis::kAsks) {
-    const std::vector<ProcessId> awaited = oldest->Awaited().processes;
-    answer.waits = !awaited.empty();
-    answer.waits_for_you = std::find(awaited.begin(), awaited.end(), from) != awaited.end();
+    const auto [awaited, what] = oldest->Awaited();
+    answer.waits = what != Exchange::AwaitedPeers::kToTake;
+    answer.waits_for_you = answer.waits && std::find(awaited.begin(), awaited.end(), from) != awaited.end();
     answer.waits_in = oldest->run();
   }
   transport_.SendControl(from, Encode(answer));
@@ -115,7 +115,7 @@ void Engine::CheckOrder(ProcessId from, const Answer& answer, absl::Time now) {
   if (answer.expected || !waits || !answer.one_thread || !CallersHaveOrder() || !handlers_.stage_of) return;
   if (handlers_.stage_of(answer.waits_in) != RunStage::kNotAskedFor) return;
   for (const auto& exchange : exchanges_) {
-    if (exchange->run() != run) continue;
+    if (exchange->run() != run || exchange->Awaited().what == Exchange::AwaitedPeers::kToTake) continue;
     const absl::Status why = diagnosis_.OtherOrder(*exchange, from, answer, now);
     FailRun(run, why);
     return FailRun(answer.waits_in, why);

@@ -19,6 +19,10 @@ struct ProgramRun {
   uint64_t communicator = 0;  // a hash of the device assignment
   int64_t id = 0;             // the RunId
   friend bool operator==(const ProgramRun&, const ProgramRun&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const ProgramRun& run) {
+    return H::combine(std::move(h), run.communicator, run.id);
+  }
 };
 
 // Which collective: what processes must agree on beforehand to find one another at all.

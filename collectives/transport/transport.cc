@@ -11,6 +11,11 @@ namespace {
 
 // Cancelled collectives whose late messages are dropped; older ones could cost only memory.
 constexpr size_t kCancelledKept = 4096;
+// Bytes of small messages kept for a peer that does not look for them, or of one's that are not wanted yet.
+constexpr int64_t kMostKept = 32 << 20;
+// So many sends at most wait because of that. They keep their runs from ending, and so the number of runs
+// under way, which bounds the rest; wires offer some thousand bulks at a time.
+constexpr size_t kMostHeld = 1024;
 
 absl::Status WrongSize(ProcessId from, int64_t size, int64_t wanted) {
   return absl::InvalidArgumentError(
@@ -42,6 +47,10 @@ bool Transport::IsEager(ProcessId peer, int64_t bytes) const {
   return wire != nullptr && bytes <= wire->capabilities().eager_bytes;
 }
 
+bool Transport::HoldsBack(ProcessId peer) const {
+  return (At(peer).is_full || At(peer).queued_bytes > kMostKept) && outgoing_.size() < kMostHeld;
+}
+
 bool Transport::CanPush(ProcessId peer, int64_t bytes) const {
   const Wire* wire = WireTo(peer);
   return wire != nullptr && wire->capabilities().pushes && bytes > wire->capabilities().eager_bytes;
@@ -53,13 +62,14 @@ void Transport::SendFrame(ProcessId to, const FrameHeader& header, absl::Span<co
   Peer& peer = At(to);
   if (peer.queue.empty() && peer.wire->TrySend(to, header, payload)) return;
   peer.queue.push_back({header, std::vector<char>(payload.begin(), payload.end())});
+  peer.queued_bytes += peer.queue.back().bytes();
   has_queues_ = true;
 }
 
 void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
                      bool push, absl::Span<const char> announcement) {
   if (IsGone(to)) return done->Done(absl::OkStatus());
-  if (IsEager(to, static_cast<int64_t>(data.size()))) {
+  if (IsEager(to, static_cast<int64_t>(data.size())) && (data.empty() || !HoldsBack(to))) {
     SendEager(to, tag, data, announcement);
     return done->Done(absl::OkStatus());
   }
@@ -135,6 +145,7 @@ bool Transport::FlushQueues() {
       return peer.wire->TrySend(ProcessId(p), first.header, first.payload);
     };
     while (!peer.queue.empty() && send_first()) {
+      peer.queued_bytes -= peer.queue.front().bytes();
       peer.queue.pop_front();
       worked = true;
     }
@@ -194,6 +205,7 @@ void Transport::Want(ProcessId from, const MessageTag& tag, Wanted wanted) {
   if (const auto it = arrived_.find(key); it != arrived_.end()) {
     Arrived arrived = std::move(it->second);
     arrived_.erase(it);
+    NoteTaken(from, arrived);
     return MatchArrived(from, std::move(arrived), wanted);
   }
   if (const auto it = pushed_.find(key); it != pushed_.end()) {
@@ -202,6 +214,26 @@ void Transport::Want(ProcessId from, const MessageTag& tag, Wanted wanted) {
   }
   if (IsGone(from)) return wanted.done->Done(At(from).why_gone);
   wanted_.emplace(key, wanted);
+}
+
+void Transport::Keep(const Key& key, Arrived arrived) {
+  Peer& peer = At(key.from);
+  peer.arrived_bytes += arrived.bytes();
+  if (peer.arrived_bytes > kMostKept && !std::exchange(peer.was_told, true) && !IsGone(key.from)) {
+    SendFrame(key.from, {FrameKind::kFull}, {});
+  }
+  if (const auto [it, is_new] = arrived_.try_emplace(key, std::move(arrived)); !is_new) {
+    peer.arrived_bytes -= it->second.bytes();  // a corrupt frame
+    it->second = std::move(arrived);
+  }
+}
+
+void Transport::NoteTaken(ProcessId from, const Arrived& arrived) {
+  Peer& peer = At(from);
+  peer.arrived_bytes -= arrived.bytes();
+  if (!peer.was_told || peer.arrived_bytes > kMostKept / 2) return;
+  peer.was_told = false;
+  if (!IsGone(from)) SendFrame(from, {FrameKind::kRoom}, {});
 }
 
 void Transport::Match(ProcessId from, absl::Span<const char> payload, const Wanted& wanted) {
@@ -324,7 +356,7 @@ bool Transport::EndPushed(ProcessId from, uint64_t bulk_id, const absl::Status& 
   } else if (pushed.wanted.done != nullptr) {
     MatchArrived(from, std::move(arrived), pushed.wanted);
   } else {
-    arrived_.insert_or_assign(key, std::move(arrived));
+    Keep(key, std::move(arrived));
   }
   return true;
 }
@@ -378,7 +410,7 @@ void Transport::TakeMessage(ProcessId from, const FrameHeader& header, absl::Spa
     arrived.payload = pool_.Take(payload.size());
     if (!payload.empty()) std::memcpy(arrived.payload.bytes.get(), payload.data(), payload.size());
   }
-  arrived_.insert_or_assign(key, std::move(arrived));
+  Keep(key, std::move(arrived));
 }
 
 void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<const char> payload) {
@@ -400,6 +432,10 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
     case FrameKind::kControl:
     case FrameKind::kAnnouncement:
       return on_control_(from, payload);
+    case FrameKind::kFull:
+    case FrameKind::kRoom:
+      At(from).is_full = header.kind == FrameKind::kFull;
+      return;
   }
 }
 
@@ -487,6 +523,7 @@ void Transport::OnPeerLost(ProcessId peer, const absl::Status& why) {
   if (is_new) At(peer).why_gone = why;
   for (const auto& wire : wires_) wire->Poll(this);  // what it sent before it went still counts
   At(peer).queue.clear();
+  At(peer).queued_bytes = 0;
   const auto of_peer = [peer](ProcessId process, uint64_t) { return process == peer; };
   std::vector<Completion*> failed, ended;
   TakeWanted(of_peer, &failed);
@@ -518,6 +555,7 @@ void Transport::Cancel(uint64_t collective) {
     if (current->second.header.kind == FrameKind::kBulk) {
       FinishBulk(current->first.from, current->second.header.bulk_id);
     }
+    NoteTaken(current->first.from, current->second);
     pool_.Give(std::move(current->second.payload));
     arrived_.erase(current);
   }
@@ -530,7 +568,10 @@ void Transport::Cancel(uint64_t collective) {
   TakeIncoming(of_collective, &untold);
   for (Peer& peer : peers_) {
     std::erase_if(peer.queue, [&](const Queued& queued) {
-      return queued.header.kind == FrameKind::kBulk && queued.header.tag.collective == collective;
+      const bool is_its =
+          queued.header.kind == FrameKind::kBulk && queued.header.tag.collective == collective;
+      if (is_its) peer.queued_bytes -= queued.bytes();
+      return is_its;
     });
   }
 }

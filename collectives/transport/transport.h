@@ -1,10 +1,11 @@
 // Transport: tagged messages of any size between the processes of a job, over whichever wire reaches a peer.
 //
-// Small messages travel whole and wait at the receiver until wanted. Large ones are announced; when the
-// receiver wants one it reads the sender's memory (wires that can), or has it sent into place. Where a wire
-// lets it and the sender knows that the receiver will want it soon, it is pushed instead: sent at once, into
-// memory of the receiver's transport, so that neither waits for an answer behind other data. A message and
-// its receive must have the same size: otherwise the receive fails, and no memory is touched.
+// Small messages travel whole and wait at the receiver until wanted, up to some tens of MiB: a peer that is
+// so much behind takes them as large ones, and the sender waits. Large ones are announced; when the receiver
+// wants one it reads the sender's memory (wires that can), or has it sent into place. Where a wire lets it
+// and the sender knows that the receiver will want it soon, it is pushed instead: sent at once, into memory
+// of the receiver's transport, so that neither waits for an answer behind other data. A message and its
+// receive must have the same size: otherwise the receive fails, and no memory is touched.
 //
 // Not thread-safe: everything happens on the thread that owns progress at the moment. Completions are told
 // from within these calls; they only take note, and must not call back in. Memory handed in must stay until
@@ -128,6 +129,11 @@ class Transport : private FrameSink {
     FrameHeader header;
     Buffer payload;  // of all but kBulk
     absl::Status status = absl::OkStatus();
+    // What it takes; pushed data is of collectives that have begun here.
+    int64_t bytes() const {
+      return static_cast<int64_t>(sizeof(Key) + sizeof(Arrived)) +
+             (header.kind == FrameKind::kEager ? payload.capacity : 0);
+    }
   };
   struct Wanted {  // and not yet here
     absl::Span<char> into;
@@ -159,11 +165,16 @@ class Transport : private FrameSink {
   struct Queued {
     FrameHeader header;
     std::vector<char> payload;
+    int64_t bytes() const { return static_cast<int64_t>(sizeof(Queued) + payload.size()); }
   };
   enum class PeerState { kThere, kLeft, kLost };  // who has left may listen still
   struct Peer {
     Wire* wire = nullptr;
-    std::deque<Queued> queue;  // what the wire had no room for
+    std::deque<Queued> queue;   // what the wire had no room for
+    int64_t queued_bytes = 0;   // what that takes
+    int64_t arrived_bytes = 0;  // what its messages in arrived_ take
+    bool is_full = false;       // it has said so,
+    bool was_told = false;      // or has been told so
     PeerState state = PeerState::kThere;
     absl::Status why_gone;
   };
@@ -183,6 +194,10 @@ class Transport : private FrameSink {
   Wire* WireTo(ProcessId peer) const { return At(peer).wire; }
   // Whether a message of so many bytes to `peer` goes whole, and is copied out at once.
   bool IsEager(ProcessId peer, int64_t bytes) const;
+  // Whether small messages to `peer` wait like large ones, for it is far behind.
+  bool HoldsBack(ProcessId peer) const;
+  void Keep(const Key& key, Arrived arrived);
+  void NoteTaken(ProcessId from, const Arrived& arrived);
   void SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes);
   void SendEager(ProcessId to, const MessageTag& tag, absl::Span<const char> data,
                  absl::Span<const char> announcement);

@@ -41,6 +41,8 @@ enum class FrameKind : uint32_t {
   kControl = 5,       // for the engine
   kAnnouncement = 6,  // for the engine, but nothing that one who awaits nothing need wake up for
   kPushed = 7,        // as kBulk, but the data is on its way over the bulk channel, unasked
+  kFull = 8,  // to the sender of small messages: they fill memory here, unwanted; announce them as bulks
+  kRoom = 9,  // no more
 };
 
 // As it lies in memory and on the wire; the payload's `length` bytes follow. What comes before a message for

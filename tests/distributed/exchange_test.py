@@ -26,5 +26,11 @@ def test_process_that_is_thousands_of_runs_ahead():
     assert mpirun(3, 1, command("far_ahead.py")).all(3) == [3.0] * 3
 
 
+def test_memory_for_what_a_busy_receiver_has_not_taken_is_bounded():
+    told = mpirun(2, 1, command("runs_ahead.py")).all(2)
+    assert [t["all"] for t in told] == [0, 2000]
+    assert all(t["grown"] < 150 for t in told), told  # MiB; 320 MB are sent
+
+
 def test_jax_distributed():
     assert jax_distributed(2, 1, command("exchange.py")).all(2) == [EVERYWHERE, EVERYWHERE + 1]

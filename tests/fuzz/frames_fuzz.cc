@@ -120,7 +120,7 @@ std::string MangledControl(FuzzedDataProvider& input) {
 Frame MakeFrame(FuzzedDataProvider& input) {
   Frame frame{ProcessId(input.ConsumeIntegralInRange(1, kProcesses - 1)), {}, ""};
   FrameHeader& header = frame.header;
-  header.kind = static_cast<FrameKind>(input.ConsumeIntegralInRange(0, 7));
+  header.kind = static_cast<FrameKind>(input.ConsumeIntegralInRange(0, 9));
   if (header.kind >= FrameKind::kControl) {
     frame.payload = MangledControl(input);
   } else {

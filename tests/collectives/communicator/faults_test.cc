@@ -23,6 +23,14 @@ CollectiveOp AllReduce(int64_t elements, int64_t number, uint64_t program = 1) {
   return op;
 }
 
+CollectiveOp Permute(int64_t elements, int64_t number, int source, int target) {
+  CollectiveOp op = AllReduce(elements, number);
+  op.kind = CollectiveKind::kCollectivePermute;
+  op.pairs = {{PartitionId(source), PartitionId(target)}};
+  op.name = absl::StrCat("collective-permute.", number, " s32[", elements, "]");
+  return op;
+}
+
 CollectiveOptions Timeout(absl::Duration timeout) {
   CollectiveOptions options;
   options.timeout = timeout;
@@ -100,10 +108,7 @@ TEST(FaultsTest, DeathOfOneThatIsOnlySentToIsNoticed) {
 TEST(FaultsTest, PairsBeyondTheProgramAreRefused) {
   Job job({1, 1}, WireKind::kInProcess);
   for (const auto& [source, target] : {std::pair(0, 1 << 20), std::pair(-1, 0)}) {
-    CollectiveOp op{CollectiveKind::kCollectivePermute};
-    op.arrays = {{ElementType::kS32, 5}};
-    op.pairs = {{PartitionId(source), PartitionId(target)}};
-    op.name = "collective-permute.0 s32[5]";
+    const CollectiveOp op = Permute(5, 0, source, target);
     Memory memory(5, 1);
     const Future future = job.Start(op, 0, 1, memory.in, &memory.out);
     ASSERT_TRUE(future.AwaitFor(absl::Seconds(10)));
@@ -321,6 +326,38 @@ TEST(FaultsTest, ChainsOfProcessesAreWaitedFor) {
   EXPECT_TRUE(Join(futures).status().ok()) << Join(futures).status();
   EXPECT_TRUE(first[2].Holds(2));
   EXPECT_TRUE(second[1].Holds(3));
+}
+
+// More than goes to a peer that does not look.
+constexpr int64_t kLarge = 1 << 20;
+
+// Each only sends, to the other one, which is in another collective of the run.
+TEST(FaultsTest, SendersThatWaitForEachOtherAreNamed) {
+  Job job({1, 1}, WireKind::kShm, Timeout(absl::Seconds(60)));
+  const InOrder at_first({0}), at_second({1});
+  std::vector<Memory> memory(2, Memory(kLarge, 1));
+  const Future futures[] = {
+      job.Start(Permute(kLarge, 0, 0, 1), 0, 1, memory[0].in, &memory[0].out, 0, nullptr, &at_first),
+      job.Start(Permute(kLarge, 1, 1, 0), 1, 1, memory[1].in, &memory[1].out, 0, nullptr, &at_second)};
+  for (const Future& future : futures) {
+    ASSERT_TRUE(future.AwaitFor(absl::Seconds(5)));
+    EXPECT_EQ(future.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(future.status().ToString(), HasSubstr("'collective-permute.0 s32[1048576]'"));
+    EXPECT_THAT(future.status().ToString(), HasSubstr("'collective-permute.1 s32[1048576]'"));
+  }
+}
+
+TEST(FaultsTest, WhoDoesNotTakeItsDataIsNamed) {
+  Job job({1, 1, 1}, WireKind::kShm, Timeout(absl::Seconds(2)));
+  Memory memory(kLarge, 1);
+  const Future sends = job.Start(Permute(kLarge, 0, 0, 2), 0, 1, memory.in, &memory.out);
+  ASSERT_TRUE(sends.AwaitFor(absl::Seconds(10)));
+  EXPECT_EQ(sends.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(sends.status().ToString(),
+              testing::ContainsRegex(
+                  "process 2 \\(testhost, pid .*\\) has not taken what process 0 \\(.*\\) sent it in "
+                  "'collective-permute.0 s32.1048576.' of run 1 within 2s.*it answered .* ago that it is in "
+                  "no collective"));
 }
 
 // The first partition is in a collective, the others have ended the run.

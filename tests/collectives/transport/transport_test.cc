@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -426,6 +427,47 @@ TEST(DoorbellTest, KnocksWakeWhoAwaitsThem) {
   EXPECT_TRUE(woken);
   bell.Ring();
   sleeper.join();
+}
+
+// Whether the receiver does not look for them, or looks and does not want them yet: what is kept of them has
+// a bound, beyond which sends end as they are taken. Then all is as before.
+TEST_P(TransportTest, SmallMessagesThatNobodyTakesAreHeldBack) {
+  constexpr int kMost = 40'000;
+  for (const bool looks : {false, true}) {
+    if (!looks && GetParam() < kShm) continue;  // these wires keep anything
+    SCOPED_TRACE(looks);
+    const int size = looks ? 200 : 2000;
+    std::vector<std::vector<char>> sent, received;
+    std::deque<Note> sends, receives;
+    const auto ended = [](const std::deque<Note>& notes) {
+      return std::all_of(notes.begin(), notes.end(), [](const Note& note) { return note.calls == 1; });
+    };
+    sent.reserve(kMost);
+    for (int i = 0, waiting = 0; i < kMost && waiting < 30; ++i) {
+      sent.push_back(Pattern(size));
+      std::memcpy(sent.back().data(), &i, sizeof i);
+      a().Send(kB, Tag(i), sent.back(), &sends.emplace_back());
+      waiting += sends.back().calls == 0;
+      if (looks && i % 16 == 0) {
+        b().Poll();
+        a().Poll();
+      }
+    }
+    EXPECT_GT(sent.size(), 10'000);
+    EXPECT_LT(sent.size(), 35'000);
+    received.assign(sent.size(), std::vector<char>(size));
+    for (int i = static_cast<int>(sent.size()) - 1; i >= 0; --i) {
+      b().Receive(kA, Tag(i), absl::MakeSpan(received[i]), &receives.emplace_back());
+    }
+    PollUntil([&] { return ended(receives) && ended(sends); });
+    EXPECT_TRUE(received == sent);
+    a().Poll();
+    Note last;
+    a().Send(kB, Tag(0), sent[0], &last);
+    EXPECT_EQ(last.calls, 1);
+    b().Receive(kA, Tag(0), absl::MakeSpan(received[0]), &last);
+    PollUntil([&] { return last.calls == 2; });
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Wires, TransportTest, testing::Range(0, kUcxPushes + 1),
