@@ -1,6 +1,7 @@
 """Arrays that leave their process by other ways than a program's collectives."""
 
 import pytest
+from bits import TRANSPORTS
 from jobs import command, jax_distributed, mpirun
 
 
@@ -26,8 +27,9 @@ def test_process_that_is_thousands_of_runs_ahead():
     assert mpirun(3, 1, command("far_ahead.py")).all(3) == [3.0] * 3
 
 
-def test_memory_for_what_a_busy_receiver_has_not_taken_is_bounded():
-    told = mpirun(2, 1, command("runs_ahead.py")).all(2)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_memory_for_what_a_busy_receiver_has_not_taken_is_bounded(transport):
+    told = mpirun(2, 1, command("runs_ahead.py"), **TRANSPORTS[transport]).all(2)
     assert [t["all"] for t in told] == [0, 2000]
     assert all(t["grown"] < 150 for t in told), told  # MiB; 320 MB are sent
 
