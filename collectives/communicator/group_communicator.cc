@@ -497,15 +497,37 @@ bool GroupCommunicator::MissesEnded(const Meeting& meeting) const {
          std::none_of(here.begin(), here.end(), has_ended);
 }
 
-// "; partition 0 is in 'all-reduce.3 f32[8]' for 1.2s, which waits for partitions 1 2"
+// "partition 0 is in 'all-reduce.3 f32[8]' for 1.2s, which waits for partitions 1 2"
 std::string GroupCommunicator::WhoWaits(const Meeting& meeting, absl::Time now) const {
   const std::vector<PartitionId> here = meeting.Here();
   std::vector<PartitionId> ended = meeting.Missing();
   std::erase_if(ended, [&](PartitionId partition) { return !HasEnded(meeting.key.run.id, partition); });
-  return absl::StrCat(
-      "; ", Names(here), here.size() == 1 ? " is in '" : " are in '", meeting.planned->op.name, "' for ",
-      absl::FormatDuration(absl::Floor(now - meeting.start, absl::Milliseconds(1))), ", which waits for ",
-      Names(meeting.Missing()), ended.empty() ? "" : absl::StrCat("; ended without it: ", Names(ended)));
+  return absl::StrCat(Names(here), here.size() == 1 ? " is in '" : " are in '", meeting.planned->op.name,
+                      "' for ", absl::FormatDuration(absl::Floor(now - meeting.start, absl::Milliseconds(1))),
+                      ", which waits for ", Names(meeting.Missing()),
+                      ended.empty() ? "" : absl::StrCat("; ended without it: ", Names(ended)));
+}
+
+// Of the collective asked for and those of all meetings, all of the same run.
+std::vector<CollectiveKey> GroupCommunicator::Hindered(const Meeting& by, const Question& question) const {
+  std::vector<CollectiveKey> hindered;
+  if (by.Precludes(question.key)) hindered.push_back(question.key);
+  for (const auto& [key, meeting] : meetings_) {
+    if (key.run == by.key.run && by.Precludes(key)) hindered.push_back(key);
+  }
+  return hindered;
+}
+
+std::vector<Gathering> GroupCommunicator::GatheringsOf(const Question& question) {
+  std::vector<Gathering> gatherings;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [key, meeting] : meetings_) {
+    if (key.run != question.key.run || meeting->planned->op.program_fingerprint != question.program) continue;
+    gatherings.push_back({key,
+                          absl::StrCat("waits for devices of its own: ", WhoWaits(*meeting, absl::Now())),
+                          Hindered(*meeting, question)});
+  }
+  return gatherings;
 }
 
 // The largest set of meetings each of which waits for another of the set, or for who has ended the run: the
@@ -527,7 +549,8 @@ void GroupCommunicator::CheckDivergence(absl::Time now) {
                });
       });
     }
-    for (const Meeting* meeting : waiting) stuck[meeting->key.run.id] += WhoWaits(*meeting, now);
+    for (const Meeting* meeting : waiting)
+      absl::StrAppend(&stuck[meeting->key.run.id], "; ", WhoWaits(*meeting, now));
   }
   for (const auto& [run, waits] : stuck) {
     Abort(RunId(run), absl::FailedPreconditionError(absl::StrCat(ProcessName(topology_, topology_.self),

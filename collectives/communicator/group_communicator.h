@@ -47,6 +47,8 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   // The run has failed elsewhere: what waits for local participants fails, and what comes later.
   void RunFailed(int64_t run, const absl::Status& why);
   RunStage StageOf(int64_t run);
+  // Meetings of the run that not all participants here have come to.
+  std::vector<Gathering> GatheringsOf(const Question& question);
   // Fails meetings that a local participant has not come to in time.
   void CheckMeetings(absl::Time now);
   // Fails runs whose participants in this process wait for each other in different collectives, or for one
@@ -74,6 +76,7 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   bool HasEnded(int64_t run, PartitionId partition) const;             // REQUIRES: mutex_ held
   bool MissesEnded(const Meeting& meeting) const;                      // REQUIRES: mutex_ held
   std::string WhoWaits(const Meeting& meeting, absl::Time now) const;  // REQUIRES: mutex_ held
+  std::vector<CollectiveKey> Hindered(const Meeting& by, const Question& question) const;  // the same
   void Carry(std::shared_ptr<Meeting> meeting);
   void CarryBetweenProcesses(std::shared_ptr<Meeting> meeting);
   std::string NameOf(const Meeting& meeting) const;

@@ -68,6 +68,10 @@ WiredWorld::WiredWorld(const Topology& topology, std::vector<std::unique_ptr<Wir
     const std::shared_ptr<GroupCommunicator> found = Find(run.communicator);
     return found == nullptr ? RunStage::kNotAskedFor : found->StageOf(run.id);
   };
+  handlers.gatherings = [this](const Question& question) {
+    const std::shared_ptr<GroupCommunicator> found = Find(question.key.run.communicator);
+    return found == nullptr ? std::vector<Gathering>() : found->GatheringsOf(question);
+  };
   engine_ =
       std::make_unique<Engine>(topology, std::move(wires), doorbell, options.timeout, std::move(handlers));
 }

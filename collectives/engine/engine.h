@@ -47,6 +47,14 @@ int ShareOfCores(const Topology& topology);
 // collectives perhaps, or may still come to some.
 enum class RunStage { kNotAskedFor, kAskedFor, kOver };
 
+// A collective that some participants of this process have come to and others have not: it has no exchange
+// yet.
+struct Gathering {
+  CollectiveKey key;
+  std::string doing;                   // as in an answer
+  std::vector<CollectiveKey> hinders;  // those of the others asked for that it keeps who is here from
+};
+
 class Engine {
  public:
   struct Handlers {
@@ -59,6 +67,9 @@ class Engine {
     std::function<void()> on_tick;
     // Called with a lock held: must not call back in.
     std::function<RunStage(ProgramRun)> stage_of;
+    // The run's gatherings; asked for are the question's collective and all that gather. Called with a lock
+    // held: must not call back in.
+    std::function<std::vector<Gathering>(const Question&)> gatherings;
   };
 
   // `doorbell` is rung when frames arrive, and outlives the engine (a wire's own, or null if no wire rings).
@@ -139,6 +150,7 @@ class Engine {
   void OnQuestion(ProcessId from, const Question& question);
   void OnAnswer(ProcessId from, const Answer& answer);
   std::pair<const Exchange*, bool> WhatHinders(ProcessId asker, const Question& question) const;
+  void NoteGatherings(const Question& question, Answer* answer);
   void OnHindrance(Hindrance hindrance);
   void CheckRings(ProgramRun run);
   void CheckOrder(ProcessId from, const Answer& answer, absl::Time now);

@@ -41,6 +41,7 @@ void Engine::OnQuestion(ProcessId from, const Question& question) {
     answer.instead = hindering->announcement().key;
     answer.doing = diagnosis_.Doing(hindering, now);
   }
+  NoteGatherings(question, &answer);
   if (oldest != nullptr && now - oldest->start() >= Diagnosis::kAsks) {
     const auto [awaited, what] = oldest->Awaited();
     answer.waits = what != Exchange::AwaitedPeers::kToTake;
@@ -49,6 +50,29 @@ void Engine::OnQuestion(ProcessId from, const Question& question) {
   }
   transport_.SendControl(from, Encode(answer));
   for (const Hindrance& hindrance : hindrances_.Of(run)) transport_.SendControl(from, Encode(hindrance));
+  CheckRings(run);
+}
+
+// Waits of participants of this process for one another are links of a ring too.
+void Engine::NoteGatherings(const Question& question, Answer* answer) {
+  if (!handlers_.gatherings) return;
+  const int64_t self = topology_.self.value();
+  for (const Gathering& gathering : handlers_.gatherings(question)) {
+    for (const CollectiveKey& other : gathering.hinders) {
+      if (other != question.key) {
+        hindrances_.Add({self, other, self, gathering.key, gathering.doing});
+      } else if (!answer->hindered) {
+        answer->hindered = true;
+        answer->instead = gathering.key;
+        answer->doing = gathering.doing;
+      }
+    }
+    for (const auto& exchange : exchanges_) {
+      if (exchange->run() != question.key.run || !exchange->Precludes(gathering.key)) continue;
+      hindrances_.Add({self, gathering.key, self, exchange->announcement().key,
+                       diagnosis_.Doing(exchange.get(), absl::Now())});
+    }
+  }
 }
 
 // The exchange that keeps a participant here from what it is asked for: one that needs the asker, if there

@@ -77,6 +77,12 @@ def test_devices_that_wait_in_a_ring(processes):
         assert told["seconds"] < LIMIT and told["again"] == 2 * processes, told
 
 
+def test_devices_that_wait_in_a_ring_through_their_processes():
+    for told in mpirun(2, 2, command("diverging.py", "checkerboard")).all(2):
+        assert len(re.findall(r"'all-reduce[^']*'", told.get("error", ""))) == 4, told
+        assert told["seconds"] < LIMIT and told["again"] == 8, told
+
+
 # No device may be taken for one that never comes.
 @pytest.mark.parametrize("processes,devices", [(2, 1), (2, 2), (1, 4)])
 @pytest.mark.parametrize("program", ["slow callback", "slow computation"])

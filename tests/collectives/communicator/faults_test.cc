@@ -238,14 +238,19 @@ TEST(FaultsTest, SlowIsNotOtherOrder) {
   EXPECT_TRUE(b[0].Holds(2));
 }
 
-// A partition that does its collectives one after the other, so many of which it has come to.
+// A partition that does its collectives, all of them if not these, one after the other, so many of which it
+// has come to.
 struct InOrder : CollectiveOrder {
-  explicit InOrder(std::vector<int64_t> came_to) : came_to(std::move(came_to)) {}
+  explicit InOrder(std::vector<int64_t> came_to, std::vector<int64_t> own = {})
+      : came_to(std::move(came_to)), own(std::move(own)) {}
   bool Precludes(int64_t at, int64_t number, int64_t instance, int64_t group) const override {
-    EXPECT_NE(std::find(came_to.begin(), came_to.end(), at), came_to.end());
-    return instance == 0 && group == 0 && std::find(came_to.begin(), came_to.end(), number) == came_to.end();
+    const auto is_in = [](const std::vector<int64_t>& list, int64_t one) {
+      return std::find(list.begin(), list.end(), one) != list.end();
+    };
+    EXPECT_TRUE(is_in(came_to, at));
+    return instance == 0 && group == 0 && !is_in(came_to, number) && (own.empty() || is_in(own, number));
   }
-  const std::vector<int64_t> came_to;
+  const std::vector<int64_t> came_to, own;
 };
 
 // The first partition is in one collective and all others are in another of the same run.
@@ -306,7 +311,32 @@ TEST(FaultsTest, RingsOfProcessesAreNamed) {
   }
 }
 
-// As above, but the last one is only slow: then all go on.
+// Two processes of two partitions in a ring, two links of which are between partitions of one process.
+TEST(FaultsTest, RingsThroughProcessesAreNamed) {
+  Job job({2, 2}, WireKind::kShm, Timeout(absl::Seconds(60)));
+  constexpr int kRing[] = {0, 1, 3, 2};
+  std::vector<Memory> memory(4, Memory(5, 1));
+  std::vector<std::unique_ptr<InOrder>> orders;
+  std::vector<Future> futures;
+  for (int i = 0; i < 4; ++i) {
+    CollectiveOp op = AllReduce(5, i);
+    op.groups = {{PartitionId(kRing[i]), PartitionId(kRing[(i + 1) % 4])}};
+    orders.push_back(
+        std::make_unique<InOrder>(std::vector<int64_t>{i}, std::vector<int64_t>{i, (i + 3) % 4}));
+    futures.push_back(
+        job.Start(op, kRing[i], 1, memory[i].in, &memory[i].out, 0, nullptr, orders.back().get()));
+  }
+  for (const Future& future : futures) {
+    ASSERT_TRUE(future.AwaitFor(absl::Seconds(5)));
+    EXPECT_EQ(future.status().code(), absl::StatusCode::kFailedPrecondition);
+    for (int i = 0; i < 4; ++i)
+      EXPECT_THAT(future.status().ToString(), HasSubstr(absl::StrCat("'all-reduce.", i, " s32[5]'")));
+    EXPECT_THAT(future.status().ToString(), HasSubstr("partition 0 is in 'all-reduce.0 s32[5]'"));
+    EXPECT_THAT(future.status().ToString(), HasSubstr("partition 3 is in 'all-reduce.2 s32[5]'"));
+  }
+}
+
+// As the rings, but the last one is only slow: then all go on.
 TEST(FaultsTest, ChainsOfProcessesAreWaitedFor) {
   constexpr int n = 3;
   Job job({1, 1, 1}, WireKind::kShm, Timeout(absl::Seconds(60)));

@@ -1,6 +1,6 @@
 """A program whose devices take different branches, or loops of different lengths; or one that is right, but slow.
 
-Argument: which (PROGRAMS below). Every process tells the error and after how many seconds it came, or the result.
+Argument: which (PROGRAMS below, or checkerboard). Every process tells the error and after how many seconds it came, or the result.
 """
 
 from told import tell
@@ -16,6 +16,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 n = jax.device_count()
 mesh = Mesh(np.array(jax.devices()), ("d",))
+square = Mesh(np.array(jax.devices()).reshape(-1, jax.local_device_count()), ("p", "q"))
 
 
 def sharded(values):
@@ -46,6 +47,15 @@ def first_apart(one, other):
 def ring(x):
     """Each device gets from the next one, which is in another branch."""
     return lax.switch(lax.axis_index("d"), [lambda x, d=d: lax.ppermute(x, "d", [((d + 1) % n, d)]) for d in range(n)], x)
+
+
+def checkerboard(x):
+    """Along the processes, or within one."""
+    def apart(x):
+        black = (lax.axis_index("p") + lax.axis_index("q")) % 2 == 0
+        return lax.cond(black, lambda x: lax.psum(x, "q"), lambda x: lax.psum(x, "p"), x)
+
+    return jax.shard_map(apart, mesh=square, in_specs=P(("p", "q")), out_specs=P(("p", "q")), check_vma=False)(x)
 
 
 def longer_loop(x):
@@ -103,7 +113,8 @@ arguments = [sharded(np.ones((n, 8), np.float32))]
 if which == "slow computation":
     arguments.append(sharded(np.where(np.arange(n) == 0, rounds_of(4), 1).astype(np.int32)))
 good = sharded_program(lambda x: total(x) + gathered(x))
-program = sharded_program(PROGRAMS[which]).lower(*arguments).compile()
+program = jax.jit(checkerboard) if which == "checkerboard" else sharded_program(PROGRAMS[which])
+program = program.lower(*arguments).compile()
 jax.block_until_ready(good(arguments[0]))
 start = time.time()
 told = {}
