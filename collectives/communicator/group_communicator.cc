@@ -187,7 +187,7 @@ struct GroupCommunicator::Meeting {
   const CollectiveKey key;
   const std::shared_ptr<Allocator> allocator;
   const int workers;
-  const absl::Time start = absl::Now();
+  absl::Time start = absl::Now();  // less what has been excused since
   int missing;
   bool stay = false;  // the last to come has nothing else to do
   // By member, of whom a process of one device has one.
@@ -472,6 +472,12 @@ void GroupCommunicator::Abort(RunId run, const absl::Status& why) {
   const absl::Status status = why.ok() ? absl::AbortedError("the run was aborted") : why;
   RunFailed(run.value(), status);
   if (engine_ != nullptr) engine_->Abort({id_, run.value()}, status);
+}
+
+void GroupCommunicator::Excuse(absl::Duration stopped) {
+  if (stopped == absl::ZeroDuration()) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [key, meeting] : meetings_) meeting->start += stopped;
 }
 
 void GroupCommunicator::CheckMeetings(absl::Time now) {

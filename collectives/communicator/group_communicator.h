@@ -49,6 +49,8 @@ class GroupCommunicator : public Communicator, public std::enable_shared_from_th
   RunStage StageOf(int64_t run);
   // Meetings of the run that not all participants here have come to.
   std::vector<Gathering> GatheringsOf(const Question& question);
+  // This process has been stopped for so long.
+  void Excuse(absl::Duration stopped);
   // Fails meetings that a local participant has not come to in time.
   void CheckMeetings(absl::Time now);
   // Fails runs whose participants in this process wait for each other in different collectives, or for one

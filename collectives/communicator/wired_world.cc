@@ -58,8 +58,9 @@ WiredWorld::WiredWorld(const Topology& topology, std::vector<std::unique_ptr<Wir
   Engine::Handlers handlers;
   handlers.on_failed = [this](ProgramRun run, const absl::Status& why) { RunFailed(run, why); };
   handlers.on_missed = [] { Mpi::DoNotFinalize(); };  // it would wait for the one that is gone
-  handlers.on_tick = [this] {
+  handlers.on_tick = [this](absl::Duration stopped) {
     for (const auto& communicator : Communicators()) {
+      communicator->Excuse(stopped);
       communicator->CheckMeetings(absl::Now());
       communicator->CheckDivergence(absl::Now());
     }

@@ -15,6 +15,9 @@ namespace {
 
 // How often deadlines and peers' lives are looked at.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
+// The progress thread that has not ticked for so long was not let run: by the scheduler, or as the whole job
+// has been suspended. Its peers may have been stopped as long, and shall have their time.
+constexpr absl::Duration kStopped = absl::Seconds(1);
 // Runs that failed, kept so that what belongs to them and starts later fails at once.
 constexpr size_t kFailuresKept = 1024;
 // Passes without work before the progress thread sleeps. A pass over idle shared memory takes well under a
@@ -293,7 +296,14 @@ bool Engine::ProgressOnce(Outcome* outcome, ExchangeRequest* begins) {
   return worked;
 }
 
+absl::Duration Engine::StoppedSinceLastTick(absl::Time now) {
+  const absl::Duration since = now - std::exchange(last_tick_, now);
+  return since > kStopped ? since : absl::ZeroDuration();
+}
+
 void Engine::Tick(absl::Time now) {
+  outcome_->stopped = StoppedSinceLastTick(now);
+  for (const auto& exchange : exchanges_) exchange->Excuse(outcome_->stopped);
   transport_.FindLostPeers();
   for (size_t i = 0; i < exchanges_.size();) {
     if (now - exchanges_[i]->start() < timeout_) {
@@ -310,7 +320,7 @@ void Engine::Deliver(Outcome outcome) {
   for (const Failure& failure : outcome.failed) handlers_.on_failed(failure.run, failure.why);
   outcome.ended.clear();
   for (auto& [done, status] : outcome.done) done(status, /*by_starter=*/false);
-  if (outcome.tick && handlers_.on_tick) handlers_.on_tick();
+  if (outcome.tick && handlers_.on_tick) handlers_.on_tick(outcome.stopped);
 }
 
 void Engine::ProgressThread() {

@@ -12,8 +12,9 @@
 // Failures: where one exchange fails (a message that does not fit, a lost peer, a peer that announces another
 // operation, the timeout, an abort) all of its ProgramRun fail, here and, by a notice, in all other
 // processes. What is started for a failed run later fails at once with the first cause, and so does what
-// needs a process that has died. An exchange that waits asks those it waits for: they may be in another run,
-// that was never asked for here, or in another collective of the same run, and would wait for ever.
+// needs a process that has died. The time in which this process was stopped itself, by a signal or with its
+// machine, does not count as waited. An exchange that waits asks those it waits for: they may be in another
+// run, that was never asked for here, or in another collective of the same run, and would wait for ever.
 #pragma once
 
 #include <atomic>
@@ -63,8 +64,9 @@ class Engine {
     // Somebody has died, or a run has failed because somebody has gone or said nothing in time: to wait for
     // all processes may be to wait for ever. Called with a lock held, perhaps often: must not call back in.
     std::function<void()> on_missed;
-    // Every now and then, for those who have deadlines of their own.
-    std::function<void()> on_tick;
+    // Every now and then, for those who have deadlines of their own; and how long this process has been
+    // stopped since the last time.
+    std::function<void(absl::Duration stopped)> on_tick;
     // Called with a lock held: must not call back in.
     std::function<RunStage(ProgramRun)> stage_of;
     // The run's gatherings; asked for are the question's collective and all that gather. Called with a lock
@@ -117,6 +119,7 @@ class Engine {
     absl::InlinedVector<std::unique_ptr<Exchange>, 1> ended;
     std::vector<Failure> failed;
     bool tick = false;
+    absl::Duration stopped;  // before it
   };
 
   // Between the thread that started an exchange, and stays with it for a while, and whoever ends it.
@@ -144,6 +147,7 @@ class Engine {
   bool ProgressOnce(Outcome* outcome, ExchangeRequest* begins = nullptr);
   bool DrainCommands();
   void Tick(absl::Time now);
+  absl::Duration StoppedSinceLastTick(absl::Time now);
   void BeginExchange(ExchangeRequest request);
   void OnControl(ProcessId from, absl::Span<const char> bytes);
   void Ask(absl::Time now);
@@ -205,7 +209,7 @@ class Engine {
   Outcome* outcome_ = nullptr;  // of the pass under way
   absl::Time now_;              // when it began
   Announcement heard_;          // the last one
-  absl::Time next_tick_ = absl::InfinitePast();
+  absl::Time next_tick_ = absl::InfinitePast(), last_tick_ = absl::InfiniteFuture();
 
   mutable std::mutex health_mutex_;
   absl::Status health_;  // guarded by health_mutex_

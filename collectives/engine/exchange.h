@@ -89,7 +89,9 @@ class Exchange {
   const Announcement& announcement() const { return request_.announcement; }
   ProgramRun run() const { return request_.announcement.key.run; }
   uint64_t collective() const { return collective_; }
+  // Less what has been excused since.
   absl::Time start() const { return start_; }
+  void Excuse(absl::Duration time) { start_ += time; }
   const absl::Status& status() const { return status_; }
   bool Involves(ProcessId process) const;
   // Checks a peer's announcement of this collective and notes that the peer is there. False if it means
@@ -129,7 +131,7 @@ class Exchange {
   Transport* const transport_;
   const int helpers_;
   const uint64_t collective_;
-  const absl::Time start_ = absl::Now();
+  absl::Time start_ = absl::Now();
   absl::InlinedVector<std::unique_ptr<Lane>, 1> lanes_;  // null once ended
   size_t begun_ = 0;                                     // so many have begun, in their order
   size_t whole_ = 0, ended_ = 0;

@@ -93,6 +93,12 @@ def test_devices_that_are_slow(program, processes, devices):
         assert told["seconds"] > 2.5 and told["again"] == 2 * n
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_jobs_may_be_suspended(devices):
+    for told in mpirun(2, devices, command("all_stop.py"), SHOAL_TIMEOUT_S=6).all(2):
+        assert told["total"] == 2 * devices and told["seconds"] > 10
+
+
 def test_death_of_the_process_that_jax_needs_is_written():
     # JAX aborts the others at once, before they can catch an error: they race, and not every one may win.
     output = run("kill", "jax", where=0).output
