@@ -76,7 +76,8 @@ Engine::Engine(const Topology& topology, std::vector<std::unique_ptr<Wire>> wire
           topology.process_count(), std::move(wires),
           [this](ProcessId from, absl::Span<const char> bytes) { OnControl(from, bytes); },
           [this](ProcessId peer, const absl::Status& why) { OnLost(peer, why); }),
-      diagnosis_(topology) {
+      diagnosis_(topology),
+      last_took_(topology.process_count(), absl::InfinitePast()) {
   spins_ = ProcessesHere(topology_) < AvailableCores();
   helpers_ = std::min(ShareOfCores(topology_) - 1, kMostHelpers);
   const int64_t unhurried = transport_.needs_polling() ? kMostPatienceAsleep : kMostPatienceInTurn;
@@ -301,12 +302,25 @@ absl::Duration Engine::StoppedSinceLastTick(absl::Time now) {
   return since > kStopped ? since : absl::ZeroDuration();
 }
 
+// Who takes what went before, however slowly, will take the rest.
+absl::Time Engine::WaitsSince(const Exchange& exchange) const {
+  const auto [awaited, what] = exchange.Awaited();
+  if (what != Exchange::AwaitedPeers::kToTake || awaited.empty()) return exchange.start();
+  absl::Time since = absl::InfiniteFuture();
+  for (ProcessId process : awaited) since = std::min(since, last_took_[process.value()]);
+  return std::max(since, exchange.start());
+}
+
 void Engine::Tick(absl::Time now) {
   outcome_->stopped = StoppedSinceLastTick(now);
   for (const auto& exchange : exchanges_) exchange->Excuse(outcome_->stopped);
   transport_.FindLostPeers();
+  transport_.TellTaken();
+  for (size_t p = 0; p < last_took_.size(); ++p) {
+    if (transport_.HasTaken(ProcessId(static_cast<int>(p)))) last_took_[p] = now;
+  }
   for (size_t i = 0; i < exchanges_.size();) {
-    if (now - exchanges_[i]->start() < timeout_) {
+    if (now - exchanges_[i]->start() < timeout_ || now - WaitsSince(*exchanges_[i]) < timeout_) {
       ++i;
       continue;
     }

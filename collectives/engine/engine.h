@@ -148,6 +148,7 @@ class Engine {
   bool DrainCommands();
   void Tick(absl::Time now);
   absl::Duration StoppedSinceLastTick(absl::Time now);
+  absl::Time WaitsSince(const Exchange& exchange) const;
   void BeginExchange(ExchangeRequest request);
   void OnControl(ProcessId from, absl::Span<const char> bytes);
   void Ask(absl::Time now);
@@ -197,7 +198,8 @@ class Engine {
   Transport transport_;
   Diagnosis diagnosis_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
-  size_t next_asker_ = 0;  // among them, if there are so many
+  size_t next_asker_ = 0;              // among them, if there are so many
+  std::vector<absl::Time> last_took_;  // by process: when it is known to have taken messages of ours
   // Of one run there are few, but a peer may be thousands of runs ahead.
   absl::flat_hash_map<ProgramRun, absl::InlinedVector<Early, 1>> early_;
   Hindrances hindrances_;

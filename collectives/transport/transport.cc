@@ -11,11 +11,6 @@ namespace {
 
 // Cancelled collectives whose late messages are dropped; older ones could cost only memory.
 constexpr size_t kCancelledKept = 4096;
-// Bytes of small messages kept for a peer that does not look for them, or of one's that are not wanted yet.
-constexpr int64_t kMostKept = 32 << 20;
-// So many sends at most wait because of that. They keep their runs from ending, and so the number of runs
-// under way, which bounds the rest; wires offer some thousand bulks at a time.
-constexpr size_t kMostHeld = 1024;
 
 absl::Status WrongSize(ProcessId from, int64_t size, int64_t wanted) {
   return absl::InvalidArgumentError(
@@ -47,10 +42,6 @@ bool Transport::IsEager(ProcessId peer, int64_t bytes) const {
   return wire != nullptr && bytes <= wire->capabilities().eager_bytes;
 }
 
-bool Transport::HoldsBack(ProcessId peer) const {
-  return (At(peer).is_full || At(peer).queued_bytes > kMostKept) && outgoing_.size() < kMostHeld;
-}
-
 bool Transport::CanPush(ProcessId peer, int64_t bytes) const {
   const Wire* wire = WireTo(peer);
   return wire != nullptr && wire->capabilities().pushes && bytes > wire->capabilities().eager_bytes;
@@ -69,7 +60,8 @@ void Transport::SendFrame(ProcessId to, const FrameHeader& header, absl::Span<co
 void Transport::Send(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
                      bool push, absl::Span<const char> announcement) {
   if (IsGone(to)) return done->Done(absl::OkStatus());
-  if (IsEager(to, static_cast<int64_t>(data.size())) && (data.empty() || !HoldsBack(to))) {
+  if (IsEager(to, static_cast<int64_t>(data.size()))) {
+    if (HoldsBack(to) || !At(to).held.empty()) return Hold(to, tag, data, done, announcement);
     SendEager(to, tag, data, announcement);
     return done->Done(absl::OkStatus());
   }
@@ -149,7 +141,7 @@ bool Transport::FlushQueues() {
       peer.queue.pop_front();
       worked = true;
     }
-    has_queues_ = has_queues_ || !peer.queue.empty();
+    has_queues_ = has_queues_ || !peer.queue.empty() || !peer.held.empty();
   }
   return worked;
 }
@@ -214,26 +206,7 @@ void Transport::Want(ProcessId from, const MessageTag& tag, Wanted wanted) {
   }
   if (IsGone(from)) return wanted.done->Done(At(from).why_gone);
   wanted_.emplace(key, wanted);
-}
-
-void Transport::Keep(const Key& key, Arrived arrived) {
-  Peer& peer = At(key.from);
-  peer.arrived_bytes += arrived.bytes();
-  if (peer.arrived_bytes > kMostKept && !std::exchange(peer.was_told, true) && !IsGone(key.from)) {
-    SendFrame(key.from, {FrameKind::kFull}, {});
-  }
-  if (const auto [it, is_new] = arrived_.try_emplace(key, std::move(arrived)); !is_new) {
-    peer.arrived_bytes -= it->second.bytes();  // a corrupt frame
-    it->second = std::move(arrived);
-  }
-}
-
-void Transport::NoteTaken(ProcessId from, const Arrived& arrived) {
-  Peer& peer = At(from);
-  peer.arrived_bytes -= arrived.bytes();
-  if (!peer.was_told || peer.arrived_bytes > kMostKept / 2) return;
-  peer.was_told = false;
-  if (!IsGone(from)) SendFrame(from, {FrameKind::kRoom}, {});
+  TellRoom(from);  // it may be behind what is held back
 }
 
 void Transport::Match(ProcessId from, absl::Span<const char> payload, const Wanted& wanted) {
@@ -423,8 +396,10 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
       TakeAnnouncement(from, header, &payload);
       return TakePushed(from, header);
     case FrameKind::kBulkDone:
+      At(from).has_taken = true;
       return OnBulkSent(header.bulk_id, absl::OkStatus());
     case FrameKind::kBulkReady:
+      At(from).has_taken = true;
       asked_for_.push_back(header.bulk_id);  // behind the answers to what came with it
       return;
     case FrameKind::kBulkData:
@@ -435,6 +410,7 @@ void Transport::OnFrame(ProcessId from, const FrameHeader& header, absl::Span<co
     case FrameKind::kFull:
     case FrameKind::kRoom:
       At(from).is_full = header.kind == FrameKind::kFull;
+      At(from).has_taken = true;
       return;
   }
 }
@@ -450,13 +426,14 @@ bool Transport::Poll() {
   for (const auto& wire : wires_) worked = wire->Poll(this) || worked;
   StartSending();
   worked = Stream() || worked;
+  worked = SendHeld() || worked;
   Knock();
   return worked;
 }
 
 bool Transport::HasBacklog(bool even_if_left) const {
   const auto waits = [even_if_left](const Peer& peer) {
-    return !peer.queue.empty() && (even_if_left || peer.state == PeerState::kThere);
+    return !(peer.queue.empty() && peer.held.empty()) && (even_if_left || peer.state == PeerState::kThere);
   };
   if (has_queues_ && std::any_of(peers_.begin(), peers_.end(), waits)) return true;
   const auto streams = [](const auto& item) { return item.second.streamed >= 0; };

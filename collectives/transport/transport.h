@@ -1,11 +1,12 @@
 // Transport: tagged messages of any size between the processes of a job, over whichever wire reaches a peer.
 //
-// Small messages travel whole and wait at the receiver until wanted, up to some tens of MiB: a peer that is
-// so much behind takes them as large ones, and the sender waits. Large ones are announced; when the receiver
-// wants one it reads the sender's memory (wires that can), or has it sent into place. Where a wire lets it
-// and the sender knows that the receiver will want it soon, it is pushed instead: sent at once, into memory
-// of the receiver's transport, so that neither waits for an answer behind other data. A message and its
-// receive must have the same size: otherwise the receive fails, and no memory is touched.
+// Small messages travel whole and wait at the receiver until wanted, up to some tens of MiB: then it says so,
+// and the sender holds the next ones back until there is room, or until the receiver wants one that has not
+// come. Large ones are announced; when the receiver wants one it reads the sender's memory (wires that can),
+// or has it sent into place. Where a wire lets it and the sender knows that the receiver will want it soon,
+// it is pushed instead: sent at once, into memory of the receiver's transport, so that neither waits for an
+// answer behind other data. A message and its receive must have the same size: otherwise the receive fails,
+// and no memory is touched.
 //
 // Not thread-safe: everything happens on the thread that owns progress at the moment. Completions are told
 // from within these calls; they only take note, and must not call back in. Memory handed in must stay until
@@ -19,6 +20,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -109,6 +111,12 @@ class Transport : private FrameSink {
   // Whether data moves, or is about to, that a wire moves only while it is polled.
   bool MovesBulk() const;
   void FindLostPeers();
+  // Tells peers that are held back, and what of theirs has been taken since the last call, that it goes on.
+  // To be called now and then.
+  void TellTaken();
+  // Whether `peer` has taken something since the last call, as far as it has said so: large messages, and the
+  // small ones before what is held back.
+  bool HasTaken(ProcessId peer) { return std::exchange(At(peer).has_taken, false); }
   // Somebody else knows that the process is gone.
   void PeerLost(ProcessId peer, const absl::Status& why) { OnPeerLost(peer, why); }
   // The process has said, behind all else, that nothing more comes from it: what is still awaited fails. Not
@@ -141,7 +149,7 @@ class Transport : private FrameSink {
     int64_t size = 0;
     Completion* done = nullptr;
   };
-  struct Outgoing {  // a bulk of ours that its receiver has not taken yet
+  struct Outgoing {  // a bulk of ours that its receiver has not taken yet, or a message that is held back
     ProcessId to;
     uint64_t collective;
     absl::Span<const char> data;
@@ -170,11 +178,15 @@ class Transport : private FrameSink {
   enum class PeerState { kThere, kLeft, kLost };  // who has left may listen still
   struct Peer {
     Wire* wire = nullptr;
-    std::deque<Queued> queue;   // what the wire had no room for
-    int64_t queued_bytes = 0;   // what that takes
-    int64_t arrived_bytes = 0;  // what its messages in arrived_ take
-    bool is_full = false;       // it has said so,
-    bool was_told = false;      // or has been told so
+    std::deque<Queued> queue;                          // what the wire had no room for
+    int64_t queued_bytes = 0;                          // what that takes
+    std::deque<std::pair<uint64_t, MessageTag>> held;  // of outgoing_
+    int64_t arrived_bytes = 0;                         // what its messages in arrived_ take
+    bool is_full = false;                              // it has said so,
+    bool was_told = false;                             // or has been told so
+    bool is_behind = false;  // it was told so, and not all of its messages have been taken since
+    bool took = false;       // of them some have, since TellTaken
+    bool has_taken = false;  // of ours, since HasTaken
     PeerState state = PeerState::kThere;
     absl::Status why_gone;
   };
@@ -194,10 +206,14 @@ class Transport : private FrameSink {
   Wire* WireTo(ProcessId peer) const { return At(peer).wire; }
   // Whether a message of so many bytes to `peer` goes whole, and is copied out at once.
   bool IsEager(ProcessId peer, int64_t bytes) const;
-  // Whether small messages to `peer` wait like large ones, for it is far behind.
+  // held_back.cc: whether small messages to `peer` must wait, for it is far behind; and what follows.
   bool HoldsBack(ProcessId peer) const;
+  void Hold(ProcessId to, const MessageTag& tag, absl::Span<const char> data, Completion* done,
+            absl::Span<const char> announcement);
+  bool SendHeld();
   void Keep(const Key& key, Arrived arrived);
   void NoteTaken(ProcessId from, const Arrived& arrived);
+  void TellRoom(ProcessId peer);
   void SendToEngine(ProcessId to, FrameKind kind, absl::Span<const char> bytes);
   void SendEager(ProcessId to, const MessageTag& tag, absl::Span<const char> data,
                  absl::Span<const char> announcement);

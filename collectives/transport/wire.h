@@ -41,7 +41,8 @@ enum class FrameKind : uint32_t {
   kControl = 5,       // for the engine
   kAnnouncement = 6,  // for the engine, but nothing that one who awaits nothing need wake up for
   kPushed = 7,        // as kBulk, but the data is on its way over the bulk channel, unasked
-  kFull = 8,  // to the sender of small messages: they fill memory here, unwanted; announce them as bulks
+  // To the sender of small messages, and again now and then as long as some are taken:
+  kFull = 8,  // they fill memory here, unwanted; hold the next ones back
   kRoom = 9,  // no more
 };
 

@@ -34,5 +34,11 @@ def test_memory_for_what_a_busy_receiver_has_not_taken_is_bounded(transport):
     assert all(t["grown"] < 150 for t in told), told  # MiB; 320 MB are sent
 
 
+def test_receiver_that_is_slower_than_the_timeout_but_goes_on():
+    told = mpirun(3, 1, command("takes_slowly.py"), SHOAL_TIMEOUT_S=3).all(3)
+    assert [t["all"] for t in told] == [[0, 0], [0, 50], [50, 0]]
+    assert told[1]["took"] > 6
+
+
 def test_jax_distributed():
     assert jax_distributed(2, 1, command("exchange.py")).all(2) == [EVERYWHERE, EVERYWHERE + 1]

@@ -361,6 +361,34 @@ TEST(FaultsTest, ChainsOfProcessesAreWaitedFor) {
 // More than goes to a peer that does not look.
 constexpr int64_t kLarge = 1 << 20;
 
+// It takes one a while, and the last after the timeout.
+TEST(FaultsTest, WhoTakesItsDataSlowlyIsWaitedFor) {
+  for (WireKind wire : {WireKind::kShm, WireKind::kInProcessPieces}) {
+    SCOPED_TRACE(NameOfWire(wire));
+    constexpr int kRuns = 20;
+    Job job({1, 1}, wire, Timeout(absl::Seconds(1)));
+    std::vector<Memory> sent, received;
+    std::vector<Future> futures;
+    sent.reserve(kRuns);
+    received.reserve(kRuns);
+    const auto start = [&](int partition, int run, std::vector<Memory>* memory) {
+      memory->emplace_back(kLarge, run);
+      futures.push_back(
+          job.Start(Permute(kLarge, 0, 0, 1), partition, run, memory->back().in, &memory->back().out));
+    };
+    for (int run = 1; run <= kRuns; ++run) start(0, run, &sent);
+    for (int run = 1; run <= kRuns; ++run) {
+      absl::SleepFor(absl::Milliseconds(100));
+      start(1, run, &received);
+    }
+    for (const Future& future : futures) {
+      ASSERT_TRUE(future.AwaitFor(absl::Seconds(10)));
+      EXPECT_EQ(future.status(), absl::OkStatus());
+    }
+    for (int run = 1; run <= kRuns; ++run) EXPECT_TRUE(received[run - 1].Holds(run));
+  }
+}
+
 // Each only sends, to the other one, which is in another collective of the run.
 TEST(FaultsTest, SendersThatWaitForEachOtherAreNamed) {
   Job job({1, 1}, WireKind::kShm, Timeout(absl::Seconds(60)));
