@@ -448,8 +448,8 @@ void Engine::CheckEarly(Exchange* exchange) {
       return FailRun(ours.key.run, diagnosis_.Mismatch(ours, early.from, theirs));
     }
   }
-  const auto end = std::remove_if(of_run->second.begin(), of_run->second.end(),
-                                  [](const Early& early) { return early.used_up; });
+  auto* const end = std::remove_if(of_run->second.begin(), of_run->second.end(),
+                                   [](const Early& early) { return early.used_up; });
   of_run->second.erase(end, of_run->second.end());
   if (of_run->second.empty()) early_.erase(of_run);
 }

@@ -366,19 +366,19 @@ TEST(FaultsTest, WhoTakesItsDataSlowlyIsWaitedFor) {
   for (WireKind wire : {WireKind::kShm, WireKind::kInProcessPieces}) {
     SCOPED_TRACE(NameOfWire(wire));
     constexpr int kRuns = 20;
-    Job job({1, 1}, wire, Timeout(absl::Seconds(1)));
+    Job job({1, 1}, wire, Timeout(absl::Seconds(3)));
     std::vector<Memory> sent, received;
     std::vector<Future> futures;
     sent.reserve(kRuns);
     received.reserve(kRuns);
     const auto start = [&](int partition, int run, std::vector<Memory>* memory) {
-      memory->emplace_back(kLarge, run);
+      memory->emplace_back(kLarge / 4, run);
       futures.push_back(
-          job.Start(Permute(kLarge, 0, 0, 1), partition, run, memory->back().in, &memory->back().out));
+          job.Start(Permute(kLarge / 4, 0, 0, 1), partition, run, memory->back().in, &memory->back().out));
     };
     for (int run = 1; run <= kRuns; ++run) start(0, run, &sent);
     for (int run = 1; run <= kRuns; ++run) {
-      absl::SleepFor(absl::Milliseconds(100));
+      absl::SleepFor(absl::Milliseconds(200));
       start(1, run, &received);
     }
     for (const Future& future : futures) {
