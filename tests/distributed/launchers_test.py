@@ -71,7 +71,11 @@ def test_two_hosts(mpi):
     extra = {"UCX_TLS": "tcp,self"} if mpi == "mpich" else {}
     env = environment(1, **extra)
     with Hosts(2) as hosts:
-        outcome = finish(start(hosts_line(hosts, mpi, command("collectives.py"), env), env), 300)
+        for _ in range(2):
+            outcome = finish(start(hosts_line(hosts, mpi, command("collectives.py"), env), env), 300)
+            # MPICH's launcher fails this assertion of its own now and then, once all processes have told their values.
+            if "HYD_pmcd_pmip_control_cmd_cb" not in outcome.output:
+                break
     for told in outcome.all(4):
         assert told and not {name: error for name, error in told.items() if error != 0}
 
